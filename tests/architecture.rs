@@ -1,0 +1,2 @@
+//! Placeholder.
+#[test] fn t() {}
