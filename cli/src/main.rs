@@ -1,2 +1,59 @@
-//! Placeholder.
-fn main() {}
+//! The `headwater` command: parses the command line, hands over to one file per subcommand, exits.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod demo;
+mod explain;
+mod lint;
+mod sign;
+
+/// Keeps prompts cacheable, and sends each to the worker that already holds its prefix.
+#[derive(Parser)]
+#[command(name = "headwater", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Find what breaks the prefix cache in prompt templates.
+    Lint(lint::Args),
+    /// Explain a lint rule: what it finds, what it costs, how to fix it.
+    Explain(explain::Args),
+    /// Clean, tokenize and sign a prompt; print its text and headers.
+    Sign(sign::Args),
+    /// Watch Headwater against round robin on this machine, with real HTTP and model engines.
+    Demo(demo::Args),
+}
+
+/// Could not run, or an input could not be read.
+const EXIT_FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Lint(args) => lint::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Demo(args) => demo::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(EXIT_FAILED)
+        }
+    }
+}
+
+/// A reader that has seen enough (`headwater … | head`) is not an error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,11 @@
+//! `headwater demo`.
+
+use std::process::ExitCode;
+
+/// Arguments of `headwater demo`.
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not there yet")
+}
