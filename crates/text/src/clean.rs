@@ -73,9 +73,9 @@ fn run(text: &str, profile: Profile, place: Place) -> Result<Cleaned, CleanError
     Cleaning::new(text, profile, place).finish()
 }
 
-/// ASCII that the dynamic profile leaves alone.
+/// ASCII that the dynamic profile leaves alone. (About a tab there may be a warning.)
 fn is_harmless(byte: u8) -> bool {
-    byte.is_ascii() && !matches!(byte, 0 | b'\r' | 0x1B)
+    byte.is_ascii() && !matches!(byte, 0 | b'\t' | b'\r' | 0x1B)
 }
 
 /// ASCII that is canonical already, as nearly all of what an author sends the second time.

@@ -65,19 +65,28 @@
 //!
 //! Never here: files, clocks, randomness, hash maps, widths of screens, confusable letters.
 
-mod clean;
-mod context;
-mod draft;
-mod inspect;
-mod layout;
-mod outcome;
+// Where, and which characters.
 mod position;
-mod profile;
-mod script;
-mod shown;
-mod sighting;
-mod steps;
 mod table;
+
+// What they mean, and what was seen.
+mod context;
+mod layout;
+mod script;
+
+mod inspect;
+mod sighting;
+
+// What is done about it, and the account of it.
+mod profile;
+
+mod clean;
+mod steps;
+
+mod draft;
+mod outcome;
+
+mod shown;
 
 pub use clean::{clean, clean_following};
 pub use inspect::inspect;

@@ -81,15 +81,16 @@ pub(crate) fn normalize(draft: &mut Draft) -> Vec<Edit> {
         let mut start = line.start;
         while start < line.end {
             let end = cluster_end(draft.chars(), start, line.end);
-            if let Some(composed) = composed(&draft.chars()[start..end]) {
-                next.copy(draft, done, start);
-                done = end;
-                let span = draft.origin(start, end - start);
-                composed.iter().for_each(|c| next.push(*c, span));
+            if let Some(part) = composed(&draft.chars()[start..end]) {
+                let at = start + part.skipped;
+                next.copy(draft, done, at);
+                done = at + part.length;
+                let span = draft.origin(at, part.length);
+                part.composed.iter().for_each(|c| next.push(*c, span));
                 edits.push(Edit {
                     step: Step::Nfc,
                     span,
-                    code_point: Some(draft.chars()[start]),
+                    code_point: draft.chars().get(at).copied(),
                     action: Action::Normalize,
                 });
             }
@@ -116,13 +117,44 @@ fn cluster_end(chars: &[char], start: usize, limit: usize) -> usize {
         .map_or(limit, |length| start + 1 + length)
 }
 
-/// Form NFC of a cluster, if it is not in that form already.
-fn composed(cluster: &[char]) -> Option<Vec<char>> {
+/// The part of a cluster that form NFC changes.
+struct Composition {
+    /// Characters of the cluster before the part.
+    skipped: usize,
+    /// Characters of the part.
+    length: usize,
+    /// What it becomes.
+    composed: Vec<char>,
+}
+
+/// What form NFC changes in a cluster, if anything.
+fn composed(cluster: &[char]) -> Option<Composition> {
     if is_nfc_quick(cluster.iter().copied()) == IsNormalized::Yes {
         return None;
     }
-    let composed: Vec<char> = cluster.iter().copied().nfc().collect();
-    (composed != cluster).then_some(composed)
+    let mut composed: Vec<char> = cluster.iter().copied().nfc().collect();
+    if composed == cluster {
+        return None;
+    }
+    let skipped = common(cluster.iter(), composed.iter());
+    let kept = common(
+        cluster[skipped..].iter().rev(),
+        composed[skipped..].iter().rev(),
+    );
+    composed.truncate(composed.len() - kept);
+    composed.drain(..skipped);
+    Some(Composition {
+        skipped,
+        length: cluster.len() - skipped - kept,
+        composed,
+    })
+}
+
+/// How many characters two sequences have in common from their start.
+fn common<'a>(one: impl Iterator<Item = &'a char>, other: impl Iterator<Item = &'a char>) -> usize {
+    one.zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
 }
 
 /// Takes spaces and tabs from the ends of lines outside fenced code.
