@@ -1,9 +1,10 @@
 //! One walk over a text that decides about every character of the table. Linting and cleaning
 //! both start here, so they can never disagree.
 
-use crate::context::{LineFacts, Math, Scene, rule};
+use crate::context::rule;
 use crate::draft::Draft;
-use crate::layout::{is_newline, lines, newline_length};
+use crate::layout::{lines, newline_length};
+use crate::scene::{LineFacts, Math, Scene};
 use crate::{Action, Class, LineTable, Safety, Sighting, table};
 
 /// Everything of the table that a text holds, with the decision of its context, in order.
@@ -112,7 +113,6 @@ impl Walk<'_> {
             Action::Replace(with) => self.kept.extend(with.chars()),
             _ => self.kept.push(c),
         }
-        debug_assert!(length == 1 || is_newline(c));
         self.verdicts.push(Verdict {
             at,
             length,

@@ -69,22 +69,22 @@
 mod position;
 mod table;
 
-// What they mean, and what was seen.
+// What they mean where they stand.
 mod context;
 mod layout;
+mod scene;
 mod script;
 
+// What was seen.
 mod inspect;
 mod sighting;
 
-// What is done about it, and the account of it.
-mod profile;
-
+// What is done about it, for whom, and the account of it.
 mod clean;
-mod steps;
-
 mod draft;
 mod outcome;
+mod profile;
+mod steps;
 
 mod shown;
 
@@ -92,7 +92,7 @@ pub use clean::{clean, clean_following};
 pub use inspect::inspect;
 pub use outcome::{Change, CleanError, Cleaned, Step};
 pub use position::{LineTable, Position, Span};
-pub use profile::{PROFILE_VERSION, Profile};
+pub use profile::{PROFILE_VERSION, Profile, profile_identity};
 pub use shown::shown;
 pub use sighting::{Action, Class, Safety, Sighting};
 pub use table::name;
