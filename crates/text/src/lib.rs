@@ -56,6 +56,9 @@
 //! | segment start | blank lines removed ([`clean_following`]) | – | |
 //! | segment end | exactly one LF; empty text stays empty | – | exactly one LF |
 //!
+//! A dash means untouched. Fences spare an author's code only: what a user sent is judged alike
+//! in and out of them.
+//!
 //! `dangerous` is: tags outside flags, bidi embeddings and overrides, isolates, NUL and ESC.
 //! Strict text is refused for noncharacters, annotation marks and Hangul fillers too; in
 //! dynamic text those are warnings.
