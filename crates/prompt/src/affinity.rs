@@ -54,7 +54,11 @@ pub(crate) fn key(
 }
 
 fn user_turns(rendered: &Rendered) -> usize {
-    rendered.turns.iter().filter(|turn| turn.role == Some(Role::User)).count()
+    rendered
+        .turns
+        .iter()
+        .filter(|turn| turn.role == Some(Role::User))
+        .count()
 }
 
 /// Stands for a session id. A prefix hash would not do: it ends at a whole block, and a short

@@ -33,7 +33,10 @@ pub struct PromptBuilder<State> {
 impl Prompt {
     /// Starts a prompt at its most stable end.
     pub fn builder() -> PromptBuilder<Static> {
-        PromptBuilder { segments: Vec::new(), state: PhantomData }
+        PromptBuilder {
+            segments: Vec::new(),
+            state: PhantomData,
+        }
     }
 }
 
@@ -77,6 +80,9 @@ impl<State> PromptBuilder<State> {
 
     fn then<Next>(mut self, volatility: Volatility, segment: Segment) -> PromptBuilder<Next> {
         self.segments.push((volatility, segment));
-        PromptBuilder { segments: self.segments, state: PhantomData }
+        PromptBuilder {
+            segments: self.segments,
+            state: PhantomData,
+        }
     }
 }

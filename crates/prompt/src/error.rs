@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use headwater_text::{Position, Sighting};
+use headwater_text::{CleanError, Position};
 
 use crate::SegmentLabel;
 
@@ -30,10 +30,8 @@ pub enum PromptError {
     Refused {
         /// Which segment.
         segment: SegmentLabel,
-        /// Where the first one stands in the segment's text.
-        position: Position,
-        /// All of them.
-        sightings: Vec<Sighting>,
+        /// All of them, with their places in the segment's text.
+        error: CleanError,
     },
     /// A message marker in static or semi-static message text, where it can only be a mistake.
     Marker {
@@ -50,9 +48,13 @@ impl PromptError {
     /// The segment and the place in its text, for errors that have one.
     pub fn place(&self) -> Option<(&SegmentLabel, Position)> {
         match self {
-            Self::Refused { segment, position, .. } | Self::Marker { segment, position, .. } => {
-                Some((segment, *position))
-            }
+            Self::Refused { segment, error } => error
+                .sightings
+                .first()
+                .map(|sighting| (segment, sighting.position)),
+            Self::Marker {
+                segment, position, ..
+            } => Some((segment, *position)),
             Self::NoSegments | Self::OutOfOrder { .. } | Self::MixedRoles { .. } => None,
         }
     }
@@ -66,11 +68,16 @@ impl PromptError {
                  put static before semi_static before dynamic"
             ),
             Self::MixedRoles { earlier, later } => {
-                let (with, without) =
-                    if earlier.role.is_some() { (earlier, later) } else { (later, earlier) };
-                format!("{without} has no role, but {with} has one; give all segments a role or none")
+                let (with, without) = if earlier.role.is_some() {
+                    (earlier, later)
+                } else {
+                    (later, earlier)
+                };
+                format!(
+                    "{without} has no role, but {with} has one; give all segments a role or none"
+                )
             }
-            Self::Refused { sightings, .. } => refused(sightings),
+            Self::Refused { error, .. } => refused(error),
             Self::Marker { marker, .. } => format!(
                 "the text contains the message marker `{marker}`; remove it, or make the segment \
                  verbatim if the characters are meant"
@@ -79,24 +86,31 @@ impl PromptError {
     }
 }
 
-fn refused(sightings: &[Sighting]) -> String {
-    let first = sightings.first().map_or_else(String::new, |sighting| {
-        let c = sighting.code_point;
-        format!("U+{:04X} {}", u32::from(c), headwater_text::name(c))
-    });
-    let more = match sightings.len() {
+fn refused(error: &CleanError) -> String {
+    let first = error
+        .sightings
+        .first()
+        .map_or_else(String::new, |sighting| {
+            let c = sighting.code_point;
+            format!("U+{:04X} {}", u32::from(c), headwater_text::name(c))
+        });
+    let more = match error.sightings.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
     format!(
-        "{first}{more} can hide or reorder text; remove it, or make the segment verbatim if it is meant"
+        "{first}{more} must not be in static text; delete it, or make the segment verbatim if it belongs there"
     )
 }
 
 impl fmt::Display for PromptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((segment, position)) = self.place() {
-            write!(f, "{segment}, line {}, column {}: ", position.line, position.column)?;
+            write!(
+                f,
+                "{segment}, line {}, column {}: ",
+                position.line, position.column
+            )?;
         }
         f.write_str(&self.problem())
     }
@@ -132,26 +146,45 @@ impl TokenizeError {
     /// For implementations of [`Tokenize`](crate::Tokenize) outside this crate: the text cannot
     /// be encoded, because of `reason`.
     pub fn encode(reason: &dyn fmt::Display) -> Self {
-        let message = format!("the tokenizer cannot encode the prompt: {reason}; use the tokenizer of the model");
-        Self { kind: TokenizeErrorKind::Encode, message, source: None }
+        let message = format!(
+            "the tokenizer cannot encode the prompt: {reason}; use the tokenizer of the model"
+        );
+        Self {
+            kind: TokenizeErrorKind::Encode,
+            message,
+            source: None,
+        }
     }
 
     pub(crate) fn unreadable(origin: &str, error: std::io::Error) -> Self {
-        let message = format!("cannot read the tokenizer file `{origin}`; give the path of a tokenizer.json");
-        Self { kind: TokenizeErrorKind::Unreadable, message, source: Some(error) }
+        let message =
+            format!("cannot read the tokenizer file `{origin}`; give the path of a tokenizer.json");
+        Self {
+            kind: TokenizeErrorKind::Unreadable,
+            message,
+            source: Some(error),
+        }
     }
 
     pub(crate) fn too_large(origin: &str, limit: u64) -> Self {
         let message =
             format!("the tokenizer file `{origin}` is over {limit} bytes; give a tokenizer.json");
-        Self { kind: TokenizeErrorKind::TooLarge, message, source: None }
+        Self {
+            kind: TokenizeErrorKind::TooLarge,
+            message,
+            source: None,
+        }
     }
 
     pub(crate) fn broken(origin: &str, error: &dyn fmt::Display) -> Self {
         let message = format!(
             "`{origin}` is not a tokenizer: {error}; give the tokenizer.json that stands beside the model"
         );
-        Self { kind: TokenizeErrorKind::Broken, message, source: None }
+        Self {
+            kind: TokenizeErrorKind::Broken,
+            message,
+            source: None,
+        }
     }
 }
 
@@ -187,9 +220,15 @@ impl fmt::Display for SignError {
         match self {
             Self::Tokenize(error) => error.fmt(f),
             Self::TooLong { tokens } => {
-                write!(f, "the prompt has {tokens} tokens, a signature covers {}; shorten it", u32::MAX)
+                write!(
+                    f,
+                    "the prompt has {tokens} tokens, a signature covers {}; shorten it",
+                    u32::MAX
+                )
             }
-            Self::Signature(error) => write!(f, "the tokenizer's output makes no signature: {error}"),
+            Self::Signature(error) => {
+                write!(f, "the tokenizer's output makes no signature: {error}")
+            }
         }
     }
 }

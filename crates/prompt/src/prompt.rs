@@ -1,6 +1,6 @@
 //! A prompt: cleaned segments in cache order, and what cleaning found.
 
-use headwater_text::{CleanError, LineTable, Position, Profile, Sighting};
+use headwater_text::{LineTable, Position, Profile, Sighting};
 
 use crate::{
     Cleaning, PromptError, Role, Segment, SegmentLabel, Volatility,
@@ -102,10 +102,16 @@ impl PromptDraft {
         let label = SegmentLabel::of(self.segments.len(), volatility, &segment);
         if let Some((last, _)) = self.segments.last() {
             if last.volatility > volatility {
-                return Err(PromptError::OutOfOrder { earlier: last.clone(), later: label });
+                return Err(PromptError::OutOfOrder {
+                    earlier: last.clone(),
+                    later: label,
+                });
             }
             if last.role.is_some() != label.role.is_some() {
-                return Err(PromptError::MixedRoles { earlier: last.clone(), later: label });
+                return Err(PromptError::MixedRoles {
+                    earlier: last.clone(),
+                    later: label,
+                });
             }
         }
         self.segments.push((label, segment));
@@ -121,7 +127,11 @@ impl PromptDraft {
         if self.segments.is_empty() {
             return Err(PromptError::NoSegments);
         }
-        let mut prompt = Prompt { segments: Vec::new(), changes: Vec::new(), warnings: Vec::new() };
+        let mut prompt = Prompt {
+            segments: Vec::new(),
+            changes: Vec::new(),
+            warnings: Vec::new(),
+        };
         for (label, segment) in self.segments {
             prompt.add(label, &segment)?;
         }
@@ -141,29 +151,48 @@ impl Prompt {
     }
 
     fn add(&mut self, label: SegmentLabel, segment: &Segment) -> Result<(), PromptError> {
-        let lines = LineTable::new(&segment.text);
         let profile = profile(label.volatility, segment.cleaning);
-        let cleaned = headwater_text::clean(&segment.text, profile)
-            .map_err(|error| refused(&label, &lines, error))?;
-        self.changes.extend(
-            cleaned.changes.into_iter().map(|change| Change { segment: label.index, change }),
-        );
+        let clean = if label.index == 0 {
+            headwater_text::clean
+        } else {
+            headwater_text::clean_following
+        };
+        let cleaned = clean(&segment.text, profile).map_err(|error| PromptError::Refused {
+            segment: label.clone(),
+            error,
+        })?;
+        self.changes
+            .extend(cleaned.changes.into_iter().map(|change| Change {
+                segment: label.index,
+                change,
+            }));
         let mut warn = |position, kind| {
-            self.warnings.push(Warning { segment: label.clone(), position, kind });
+            self.warnings.push(Warning {
+                segment: label.clone(),
+                position,
+                kind,
+            });
         };
         for sighting in cleaned.warnings {
-            warn(lines.position(sighting.span.start), WarningKind::Invisible(sighting));
+            warn(sighting.position, WarningKind::Invisible(sighting));
         }
         if let Some((marker, position)) = marker_in(&label, segment, &cleaned.text) {
             if label.volatility != Volatility::Dynamic && segment.cleaning != Cleaning::Verbatim {
-                return Err(PromptError::Marker { segment: label, marker, position });
+                return Err(PromptError::Marker {
+                    segment: label,
+                    marker,
+                    position,
+                });
             }
             warn(position, WarningKind::Marker(marker));
         }
         if cleaned.text.is_empty() {
-            warn(lines.position(0), WarningKind::Empty);
+            warn(Position { line: 1, column: 1 }, WarningKind::Empty);
         }
-        self.segments.push(CleanSegment { label, text: cleaned.text });
+        self.segments.push(CleanSegment {
+            label,
+            text: cleaned.text,
+        });
         Ok(())
     }
 }
@@ -173,15 +202,6 @@ fn profile(volatility: Volatility, cleaning: Cleaning) -> Profile {
         (Cleaning::Verbatim, _) => Profile::Verbatim,
         (Cleaning::ByVolatility, Volatility::Static | Volatility::SemiStatic) => Profile::Strict,
         (Cleaning::ByVolatility, Volatility::Dynamic) => Profile::Dynamic,
-    }
-}
-
-fn refused(label: &SegmentLabel, lines: &LineTable, error: CleanError) -> PromptError {
-    let first = error.sightings.first().map_or(0, |sighting| sighting.span.start);
-    PromptError::Refused {
-        segment: label.clone(),
-        position: lines.position(first),
-        sightings: error.sightings,
     }
 }
 

@@ -65,8 +65,14 @@ pub(crate) struct Turn {
 }
 
 pub(crate) fn render(segments: &[CleanSegment]) -> Rendered {
-    let chat = segments.first().is_some_and(|segment| segment.role().is_some());
-    let renderer = if chat { Renderer::ChatMl } else { Renderer::Plain };
+    let chat = segments
+        .first()
+        .is_some_and(|segment| segment.role().is_some());
+    let renderer = if chat {
+        Renderer::ChatMl
+    } else {
+        Renderer::Plain
+    };
     let mut page = Page(Rendered {
         renderer,
         text: String::new(),
@@ -107,13 +113,21 @@ impl Page {
         self.0.text.push_str(role.as_str());
         self.0.text.push('\n');
         if let Some(messages) = &mut self.0.messages {
-            messages.push(Message { role, content: String::new() });
+            messages.push(Message {
+                role,
+                content: String::new(),
+            });
         }
     }
 
     fn write(&mut self, segment: &CleanSegment) {
         self.0.text.push_str(&segment.text);
-        if let Some(message) = self.0.messages.as_mut().and_then(|messages| messages.last_mut()) {
+        if let Some(message) = self
+            .0
+            .messages
+            .as_mut()
+            .and_then(|messages| messages.last_mut())
+        {
             message.content.push_str(&segment.text);
         }
         let end = Some(self.0.text.len());

@@ -12,7 +12,10 @@ pub(crate) const NEWEST_TURNS: usize = 4;
 pub(crate) fn choose(borders: &[u32], limit: u32) -> Vec<u32> {
     let mut chosen: Vec<u32> = Vec::with_capacity(MAX_EMITTED_RUNGS);
     let steps: Vec<u32> = ladder().take_while(|step| *step <= limit).collect();
-    let borders = borders.iter().copied().filter(|blocks| (1..=limit).contains(blocks));
+    let borders = borders
+        .iter()
+        .copied()
+        .filter(|blocks| (1..=limit).contains(blocks));
     for blocks in borders.chain(steps.into_iter().rev()) {
         if chosen.len() == MAX_EMITTED_RUNGS {
             break;
@@ -48,7 +51,11 @@ mod tests {
     #[test]
     fn borders_go_before_ladder_steps() {
         let check = |borders: &[u32], limit, expected: &[u32]| {
-            assert_eq!(choose(borders, limit), expected, "{borders:?} up to {limit}");
+            assert_eq!(
+                choose(borders, limit),
+                expected,
+                "{borders:?} up to {limit}"
+            );
         };
         check(&[], 0, &[]);
         check(&[0, 3], 2, &[1, 2]);

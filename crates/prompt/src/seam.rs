@@ -40,7 +40,11 @@ impl<T: Tokenize> Seams<'_, T> {
         let mut length = WINDOW;
         loop {
             let start = self.window_start(at.saturating_sub(length).max(fixed), fixed);
-            let first = if start == 0 { self.tokens.leading } else { self.tokens.before(start) };
+            let first = if start == 0 {
+                self.tokens.leading
+            } else {
+                self.tokens.before(start)
+            };
             let in_step = self.common(start, at, first, "")?;
             // Half of the window in step: it has caught up, what is missing is at its end.
             if start <= fixed || 2 * in_step > all.saturating_sub(first) {
@@ -71,10 +75,15 @@ impl<T: Tokenize> Seams<'_, T> {
             .filter(|marker| marker.start >= start && marker.end <= at)
             .map(|marker| marker.start - start..marker.end - start)
             .collect();
-        let window = self.tokenizer.encode(&format!("{before}{continuation}"), &markers)?;
+        let window = self
+            .tokenizer
+            .encode(&format!("{before}{continuation}"), &markers)?;
         let theirs = window.ids.iter().skip(window.leading);
         let ours = self.tokens.ids.iter().skip(first);
-        Ok(theirs.zip(ours).take_while(|(theirs, ours)| theirs == ours).count())
+        Ok(theirs
+            .zip(ours)
+            .take_while(|(theirs, ours)| theirs == ours)
+            .count())
     }
 
     /// The last byte up to `at` that nothing merges across: behind a control token, or 0.
@@ -88,8 +97,15 @@ impl<T: Tokenize> Seams<'_, T> {
 
     /// The last place up to `wanted` where a token ends and a character begins.
     fn window_start(&self, wanted: usize, fixed: usize) -> usize {
-        let ends = self.tokens.ends.get(..self.tokens.before(wanted)).unwrap_or_default();
-        let place = ends.iter().rev().find(|end| self.rendered.text.is_char_boundary(**end));
+        let ends = self
+            .tokens
+            .ends
+            .get(..self.tokens.before(wanted))
+            .unwrap_or_default();
+        let place = ends
+            .iter()
+            .rev()
+            .find(|end| self.rendered.text.is_char_boundary(**end));
         place.copied().unwrap_or(0).max(fixed)
     }
 }

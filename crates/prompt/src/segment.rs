@@ -37,8 +37,14 @@ impl FromStr for Volatility {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        const ALL: [Volatility; 3] = [Volatility::Static, Volatility::SemiStatic, Volatility::Dynamic];
-        let found = ALL.into_iter().find(|volatility| volatility.as_str() == name);
+        const ALL: [Volatility; 3] = [
+            Volatility::Static,
+            Volatility::SemiStatic,
+            Volatility::Dynamic,
+        ];
+        let found = ALL
+            .into_iter()
+            .find(|volatility| volatility.as_str() == name);
         found.ok_or_else(|| UnknownName::new(name, "`static`, `semi_static` or `dynamic`"))
     }
 }
@@ -98,13 +104,21 @@ pub struct UnknownName {
 
 impl UnknownName {
     fn new(name: &str, expected: &'static str) -> Self {
-        Self { name: name.chars().take(40).collect(), expected }
+        Self {
+            name: name.chars().take(40).collect(),
+            expected,
+        }
     }
 }
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown name `{}`, expected {}", self.name.escape_debug(), self.expected)
+        write!(
+            f,
+            "unknown name `{}`, expected {}",
+            self.name.escape_debug(),
+            self.expected
+        )
     }
 }
 
@@ -138,7 +152,10 @@ pub struct Segment {
 impl Segment {
     /// A segment without a role.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
     }
 
     /// Instructions.
@@ -164,19 +181,28 @@ impl Segment {
     /// The same with a role.
     #[must_use]
     pub fn role(self, role: Role) -> Self {
-        Self { role: Some(role), ..self }
+        Self {
+            role: Some(role),
+            ..self
+        }
     }
 
     /// The same with a name.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..self }
+        Self {
+            name: Some(name.into()),
+            ..self
+        }
     }
 
     /// The same, never cleaned.
     #[must_use]
     pub fn verbatim(self) -> Self {
-        Self { cleaning: Cleaning::Verbatim, ..self }
+        Self {
+            cleaning: Cleaning::Verbatim,
+            ..self
+        }
     }
 }
 
@@ -208,7 +234,12 @@ pub struct SegmentLabel {
 
 impl SegmentLabel {
     pub(crate) fn of(index: usize, volatility: Volatility, segment: &Segment) -> Self {
-        Self { index, volatility, role: segment.role, name: segment.name.clone() }
+        Self {
+            index,
+            volatility,
+            role: segment.role,
+            name: segment.name.clone(),
+        }
     }
 }
 

@@ -89,19 +89,35 @@ impl Prompt {
     ) -> Result<SignedPrompt, SignError> {
         let rendered = render::render(&self.segments);
         let tokens = tokenizer.encode(&rendered.text, &rendered.markers)?;
-        let count = u32::try_from(tokens.ids.len())
-            .map_err(|_| SignError::TooLong { tokens: tokens.ids.len() })?;
+        let count = u32::try_from(tokens.ids.len()).map_err(|_| SignError::TooLong {
+            tokens: tokens.ids.len(),
+        })?;
         let seed = seed(tokenizer, rendered.renderer, options);
         let mut chain = seed.chain();
         chain.extend(&tokens.ids);
-        let seams = Seams { tokenizer, rendered: &rendered, tokens: &tokens };
+        let seams = Seams {
+            tokenizer,
+            rendered: &rendered,
+            tokens: &tokens,
+        };
         let borders = Borders::find(&seams, options.block, count)?;
         let rungs = name(&chain, &rungs::choose(&borders.wanted(), borders.limit));
-        let signature = Signature::new(options.block, count, seed.fingerprint(), &rungs, options.echo)
-            .map_err(SignError::Signature)?;
+        let signature = Signature::new(
+            options.block,
+            count,
+            seed.fingerprint(),
+            &rungs,
+            options.echo,
+        )
+        .map_err(SignError::Signature)?;
         let static_prefix = hash_at(&chain, borders.static_end);
-        let affinity =
-            affinity::key(options.affinity, &seed, options.session.as_deref(), static_prefix, &rendered);
+        let affinity = affinity::key(
+            options.affinity,
+            &seed,
+            options.session.as_deref(),
+            static_prefix,
+            &rendered,
+        );
         Ok(SignedPrompt {
             rendered,
             signature,
@@ -128,7 +144,11 @@ impl SignedPrompt {
     /// The messages in the JSON form of chat endpoints: `[{"role": …, "content": …}, …]`.
     pub fn messages_json(&self) -> Option<serde_json::Value> {
         let messages = self.messages()?.iter();
-        Some(messages.map(|m| serde_json::json!({"role": m.role.as_str(), "content": m.content})).collect())
+        Some(
+            messages
+                .map(|m| serde_json::json!({"role": m.role.as_str(), "content": m.content}))
+                .collect(),
+        )
     }
 
     /// Tokens in the whole prompt, as the tokenizer counts them.
@@ -191,7 +211,11 @@ struct Borders {
 }
 
 impl Borders {
-    fn find<T: Tokenize>(seams: &Seams<'_, T>, block: BlockSize, tokens: u32) -> Result<Self, SignError> {
+    fn find<T: Tokenize>(
+        seams: &Seams<'_, T>,
+        block: BlockSize,
+        tokens: u32,
+    ) -> Result<Self, SignError> {
         let rendered = seams.rendered;
         let blocks = |at: usize, next| -> Result<u32, SignError> {
             let stable = u32::try_from(seams.stable(at, next)?).unwrap_or(u32::MAX);
@@ -204,15 +228,22 @@ impl Borders {
         let reusable = tokens.saturating_sub(1) / block.get();
         Ok(Self {
             static_end: rendered.static_end.map_or(Ok(0), |at| blocks(at, None))?,
-            semi_static_end: rendered.semi_static_end.map_or(Ok(0), |at| blocks(at, None))?,
-            turns: newest.map(|turn| blocks(turn.end, next)).collect::<Result<_, _>>()?,
+            semi_static_end: rendered
+                .semi_static_end
+                .map_or(Ok(0), |at| blocks(at, None))?,
+            turns: newest
+                .map(|turn| blocks(turn.end, next))
+                .collect::<Result<_, _>>()?,
             limit: blocks(rendered.text.len(), None)?.min(reusable),
         })
     }
 
     /// The most important border first.
     fn wanted(&self) -> Vec<u32> {
-        [self.static_end, self.semi_static_end].into_iter().chain(self.turns.iter().copied()).collect()
+        [self.static_end, self.semi_static_end]
+            .into_iter()
+            .chain(self.turns.iter().copied())
+            .collect()
     }
 }
 
@@ -231,7 +262,12 @@ fn seed(tokenizer: &impl Tokenize, renderer: Renderer, options: &SignOptions) ->
 }
 
 fn name(chain: &Chain, blocks: &[u32]) -> Vec<Rung> {
-    let rung = |blocks: &u32| Some(Rung { blocks: *blocks, hash: hash_at(chain, *blocks)? });
+    let rung = |blocks: &u32| {
+        Some(Rung {
+            blocks: *blocks,
+            hash: hash_at(chain, *blocks)?,
+        })
+    };
     blocks.iter().filter_map(rung).collect()
 }
 

@@ -45,10 +45,17 @@ mod tests {
 
     #[test]
     fn only_whole_units_count() {
-        for (text, expected) in
-            [("", vec![]), ("abc", vec![]), ("abcd", vec![0x6463_6261]), ("abcdefg", vec![0x6463_6261])]
-        {
-            assert_eq!(BytesTokenizer.encode(text, &[]).unwrap().ids, expected, "{text:?}");
+        for (text, expected) in [
+            ("", vec![]),
+            ("abc", vec![]),
+            ("abcd", vec![0x6463_6261]),
+            ("abcdefg", vec![0x6463_6261]),
+        ] {
+            assert_eq!(
+                BytesTokenizer.encode(text, &[]).unwrap().ids,
+                expected,
+                "{text:?}"
+            );
         }
         assert_eq!(BytesTokenizer.encode("é🙂xy", &[]).unwrap().ends, [4, 8]);
     }

@@ -44,7 +44,9 @@ impl HfTokenizer {
         let unreadable = |error| TokenizeError::unreadable(&origin, error);
         let file = File::open(path).map_err(unreadable)?;
         let mut json = Vec::new();
-        file.take(Self::MAX_FILE_BYTES + 1).read_to_end(&mut json).map_err(unreadable)?;
+        file.take(Self::MAX_FILE_BYTES + 1)
+            .read_to_end(&mut json)
+            .map_err(unreadable)?;
         Self::from_json(&json, &origin, special_tokens)
     }
 
@@ -62,7 +64,10 @@ impl HfTokenizer {
         }
         let broken = |error: tokenizers::Error| TokenizeError::broken(origin, &error);
         let mut tokenizer = Tokenizer::from_bytes(json).map_err(broken)?;
-        tokenizer.with_padding(None).with_truncation(None).map_err(broken)?;
+        tokenizer
+            .with_padding(None)
+            .with_truncation(None)
+            .map_err(broken)?;
         tokenizer.set_encode_special_tokens(true);
         let (front, back) = match special_tokens {
             SpecialTokens::Added => added_tokens(&tokenizer).map_err(broken)?,
@@ -71,27 +76,47 @@ impl HfTokenizer {
         // NOTE: it would also move the ends of tokens (ByteLevel trims blanks from them).
         tokenizer.with_post_processor(None::<tokenizers::PostProcessorWrapper>);
         let digest = blake3::hash(json).to_hex().to_string();
-        Ok(Self { tokenizer, digest, special_tokens, front, back })
+        Ok(Self {
+            tokenizer,
+            digest,
+            special_tokens,
+            front,
+            back,
+        })
     }
 
     /// The id of a marker that the vocabulary treats as a special token.
     fn control_id(&self, marker: &str) -> Option<u32> {
-        let special = self.tokenizer.get_added_vocabulary().is_special_token(marker);
-        special.then(|| self.tokenizer.token_to_id(marker)).flatten()
+        let special = self
+            .tokenizer
+            .get_added_vocabulary()
+            .is_special_token(marker);
+        special
+            .then(|| self.tokenizer.token_to_id(marker))
+            .flatten()
     }
 
-    fn encode_part(&self, text: &str, part: Range<usize>, to: &mut Tokens) -> Result<(), TokenizeError> {
+    fn encode_part(
+        &self,
+        text: &str,
+        part: Range<usize>,
+        to: &mut Tokens,
+    ) -> Result<(), TokenizeError> {
         let Some(piece) = text.get(part.clone()).filter(|piece| !piece.is_empty()) else {
             return Ok(());
         };
-        let encoding = self.tokenizer.encode(piece, false).map_err(|error| TokenizeError::encode(&error))?;
+        let encoding = self
+            .tokenizer
+            .encode(piece, false)
+            .map_err(|error| TokenizeError::encode(&error))?;
         to.ids.extend_from_slice(encoding.get_ids());
         let mut end = part.start;
-        to.ends.extend(encoding.get_offsets().iter().map(|(_, offset)| {
-            // Tokens without text of their own report an end of 0.
-            end = end.max(part.start + offset);
-            end
-        }));
+        to.ends
+            .extend(encoding.get_offsets().iter().map(|(_, offset)| {
+                // Tokens without text of their own report an end of 0.
+                end = end.max(part.start + offset);
+                end
+            }));
         Ok(())
     }
 }
@@ -120,7 +145,10 @@ impl Tokenize for HfTokenizer {
         };
         let mut done = 0;
         for marker in markers {
-            let Some(id) = text.get(marker.clone()).and_then(|marker| self.control_id(marker)) else {
+            let Some(id) = text
+                .get(marker.clone())
+                .and_then(|marker| self.control_id(marker))
+            else {
                 continue;
             };
             self.encode_part(text, done..marker.start, &mut tokens)?;
@@ -137,7 +165,9 @@ impl Tokenize for HfTokenizer {
 
 impl fmt::Debug for HfTokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HfTokenizer").field("identity", &self.identity()).finish_non_exhaustive()
+        f.debug_struct("HfTokenizer")
+            .field("identity", &self.identity())
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,7 +177,15 @@ fn added_tokens(tokenizer: &Tokenizer) -> Result<(Vec<u32>, Vec<u32>), tokenizer
     let ids = encoding.get_ids();
     let special = encoding.get_special_tokens_mask();
     let front = special.iter().take_while(|mask| **mask == 1).count();
-    let back = special.iter().skip(front).rev().take_while(|mask| **mask == 1).count();
+    let back = special
+        .iter()
+        .skip(front)
+        .rev()
+        .take_while(|mask| **mask == 1)
+        .count();
     let (front, rest) = ids.split_at(front);
-    Ok((front.to_vec(), rest.iter().skip(rest.len() - back).copied().collect()))
+    Ok((
+        front.to_vec(),
+        rest.iter().skip(rest.len() - back).copied().collect(),
+    ))
 }
