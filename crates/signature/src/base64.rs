@@ -30,12 +30,16 @@ pub(crate) fn read_exact(text: &[u8], bytes: &mut [u8]) -> Option<()> {
 }
 
 fn write_letters(f: &mut fmt::Formatter<'_>, chunk: &[u8], c62: char, c63: char) -> fmt::Result {
-    let bits = chunk
-        .iter()
-        .fold(0, |bits, byte| bits << 8 | u32::from(*byte))
-        << (8 * (3 - chunk.len()));
-    (0..=chunk.len()).try_for_each(|at| {
-        let value = (bits >> (18 - 6 * at)) as u8 & 63;
+    let byte = |at: usize| chunk.get(at).copied().unwrap_or_default();
+    let (first, second, third) = (byte(0), byte(1), byte(2));
+    let sixes = [
+        first >> 2,
+        first << 4 | second >> 4,
+        second << 2 | third >> 6,
+        third,
+    ];
+    sixes.iter().take(chunk.len() + 1).try_for_each(|six| {
+        let value = six & 63;
         f.write_char(match value {
             0..=25 => char::from(b'A' + value),
             26..=51 => char::from(b'a' + value - 26),
@@ -77,9 +81,9 @@ const FOREIGN: u8 = 255;
 const LETTERS: [u8; 256] = {
     let mut table = [FOREIGN; 256];
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut value = 0;
+    let mut value: u8 = 0;
     while value < 64 {
-        table[alphabet[value] as usize] = value as u8;
+        table[alphabet[value as usize] as usize] = value;
         value += 1;
     }
     table
