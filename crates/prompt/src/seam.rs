@@ -109,3 +109,81 @@ impl<T: Tokenize> Seams<'_, T> {
         place.copied().unwrap_or(0).max(fixed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        HfTokenizer, Prompt, PromptDraft, Segment, SpecialTokens, Volatility, render, tiny,
+    };
+
+    fn tokenizer(special_tokens: SpecialTokens) -> HfTokenizer {
+        HfTokenizer::from_json(tiny::tokenizer_json().as_bytes(), "tiny", special_tokens).unwrap()
+    }
+
+    /// The definition: encode everything before the border, once per continuation.
+    fn by_hand(tokenizer: &HfTokenizer, rendered: &Rendered, tokens: &Tokens, at: usize) -> usize {
+        let markers: Vec<_> = rendered
+            .markers
+            .iter()
+            .filter(|m| m.end <= at)
+            .cloned()
+            .collect();
+        let shared = |continuation: &str| {
+            let text = format!("{}{continuation}", &rendered.text[..at]);
+            let theirs = tokenizer.encode(&text, &markers).unwrap();
+            theirs
+                .ids
+                .iter()
+                .zip(&tokens.ids)
+                .take_while(|(a, b)| a == b)
+                .count()
+        };
+        let least = CONTINUATIONS
+            .into_iter()
+            .chain([""])
+            .map(shared)
+            .min()
+            .unwrap_or(0);
+        least.min(tokens.before(at))
+    }
+
+    fn prompt(texts: &[String], form: Option<crate::Role>) -> Prompt {
+        let mut draft = PromptDraft::new();
+        for text in texts {
+            let segment = Segment {
+                role: form,
+                ..Segment::new(text.as_str())
+            };
+            draft.push(Volatility::Dynamic, segment).unwrap();
+        }
+        draft.build().unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn a_window_finds_what_the_whole_text_does(
+            texts in prop::collection::vec("[a-c the.:\n 🙂é12]{1,400}", 1..4),
+            pick in 0.0..1.0_f64,
+            chat: bool,
+            added: bool,
+        ) {
+            let special = if added { SpecialTokens::Added } else { SpecialTokens::Omitted };
+            let tokenizer = tokenizer(special);
+            let rendered = render::render(&prompt(&texts, chat.then_some(crate::Role::User)).segments);
+            let tokens = tokenizer.encode(&rendered.text, &rendered.markers).unwrap();
+            let seams = Seams { tokenizer: &tokenizer, rendered: &rendered, tokens: &tokens };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a short text")]
+            let at = (pick * rendered.text.len() as f64) as usize;
+            // Inside a marker there is no border.
+            prop_assume!(rendered.markers.iter().all(|m| at <= m.start || at >= m.end));
+            let at = rendered.text.floor_char_boundary(at);
+            let expected = by_hand(&tokenizer, &rendered, &tokens, at);
+            prop_assert_eq!(seams.stable(at, None).unwrap(), expected);
+        }
+    }
+}

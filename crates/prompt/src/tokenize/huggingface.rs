@@ -189,3 +189,13 @@ fn added_tokens(tokenizer: &Tokenizer) -> Result<(Vec<u32>, Vec<u32>), tokenizer
         rest.iter().skip(rest.len() - back).copied().collect(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_identity_names_the_release_in_use() {
+        let lock = include_str!("../../../../Cargo.lock");
+        let version = super::ENGINE.split(['=', ' ']).nth(1).unwrap();
+        assert!(lock.contains(&format!("name = \"tokenizers\"\nversion = \"{version}\"")));
+    }
+}
