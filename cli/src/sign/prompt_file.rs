@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
 use headwater::text::{LineTable, Position};
-use headwater::{Prompt, PromptDraft, PromptError, Role, Segment, SegmentLabel, Volatility};
+use headwater::{Prompt, PromptDraft, PromptError, Segment, SegmentLabel, UnknownName};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
 
 use super::locate;
 
@@ -25,7 +25,7 @@ pub(crate) struct PromptFile {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a mapping with `segments`")]
 struct Content {
     segments: Vec<Entry>,
     session: Option<String>,
@@ -34,12 +34,14 @@ struct Content {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a mapping with `volatility` and `text` or `file`"
+)]
 struct Entry {
-    #[serde(deserialize_with = "word")]
-    volatility: Volatility,
-    #[serde(default, deserialize_with = "optional_word")]
-    role: Option<Role>,
+    // Words, so that a wrong one is reported at its own place and not at the segment's.
+    volatility: String,
+    role: Option<String>,
     name: Option<String>,
     text: Option<String>,
     file: Option<PathBuf>,
@@ -109,9 +111,10 @@ impl PromptFile {
         }
         let mut draft = PromptDraft::new();
         for (index, entry) in self.content.segments.iter().enumerate() {
+            let volatility = self.word(index, "volatility", &entry.volatility)?;
             let segment = self.segment(index, entry)?;
             draft
-                .push(entry.volatility, segment)
+                .push(volatility, segment)
                 .map_err(|error| self.explain(&error))?;
         }
         draft.build().map_err(|error| self.explain(&error))
@@ -136,8 +139,13 @@ impl PromptFile {
                 )
             ),
         };
+        let role = entry
+            .role
+            .as_deref()
+            .map(|role| self.word(index, "role", role))
+            .transpose()?;
         let segment = Segment {
-            role: entry.role,
+            role,
             name: entry.name.clone(),
             ..Segment::new(text)
         };
@@ -146,6 +154,15 @@ impl PromptFile {
         } else {
             segment
         })
+    }
+
+    /// Reads one of a closed set of words.
+    fn word<T>(&self, index: usize, key: &str, word: &str) -> anyhow::Result<T>
+    where
+        T: FromStr<Err = UnknownName>,
+    {
+        word.parse()
+            .map_err(|error: UnknownName| anyhow!(self.at_entry(index, key, &error.to_string())))
     }
 
     /// The text of a `file` entry. A prompt file reads from its own folder only: whoever reviews
@@ -227,26 +244,6 @@ impl PromptFile {
         };
         format!("{place}: {}: {problem}", locate::path(path))
     }
-}
-
-/// Reads one of a closed set of words, so that an error has the word's position.
-fn word<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
-where
-    T: std::str::FromStr<Err: std::fmt::Display>,
-{
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(D::Error::custom)
-}
-
-fn optional_word<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: std::str::FromStr<Err: std::fmt::Display>,
-{
-    let word = Option::<String>::deserialize(deserializer)?;
-    word.map(|word| word.parse())
-        .transpose()
-        .map_err(D::Error::custom)
 }
 
 fn from_yaml(source: &str, name: &str) -> anyhow::Result<Content> {

@@ -33,24 +33,25 @@ impl<T: Tokenize> Seams<'_, T> {
     }
 
     /// Encoding everything before the border once per continuation would cost more than signing.
-    /// Only a window is encoded, from a place where its tokens fall in step with the whole
-    /// text's; where they do not, the window grows.
+    /// Only a window is encoded, and only its second half compared: by then its tokens have
+    /// fallen in step with the whole text's. Where they have not, the window grows.
     fn probe(&self, at: usize, all: usize) -> Result<usize, TokenizeError> {
         let fixed = self.firm_start(at);
         let mut length = WINDOW;
         loop {
             let start = self.window_start(at.saturating_sub(length).max(fixed), fixed);
-            let first = if start == 0 {
-                self.tokens.leading
+            let middle = if start <= fixed {
+                start
             } else {
-                self.tokens.before(start)
+                start + (at - start) / 2
             };
-            let in_step = self.common(start, at, first, "")?;
-            // Half of the window in step: it has caught up, what is missing is at its end.
+            let window = Window { start, middle, at };
+            let first = self.tokens.before(middle);
+            let in_step = self.shared(window, "")?;
             if start <= fixed || 2 * in_step > all.saturating_sub(first) {
                 let mut least = in_step;
                 for continuation in CONTINUATIONS {
-                    least = least.min(self.common(start, at, first, continuation)?);
+                    least = least.min(self.shared(window, continuation)?);
                 }
                 return Ok(all.min(first + least));
             }
@@ -58,15 +59,9 @@ impl<T: Tokenize> Seams<'_, T> {
         }
     }
 
-    /// How many tokens the text from `start` to `at` with `continuation` shares with the prompt's
-    /// own, from its token `first` on.
-    fn common(
-        &self,
-        start: usize,
-        at: usize,
-        first: usize,
-        continuation: &str,
-    ) -> Result<usize, TokenizeError> {
+    /// How many tokens behind the middle the window with `continuation` shares with the prompt.
+    fn shared(&self, window: Window, continuation: &str) -> Result<usize, TokenizeError> {
+        let Window { start, middle, at } = window;
         let before = self.rendered.text.get(start..at).unwrap_or_default();
         let markers: Vec<_> = self
             .rendered
@@ -75,14 +70,14 @@ impl<T: Tokenize> Seams<'_, T> {
             .filter(|marker| marker.start >= start && marker.end <= at)
             .map(|marker| marker.start - start..marker.end - start)
             .collect();
-        let window = self
+        let theirs = self
             .tokenizer
             .encode(&format!("{before}{continuation}"), &markers)?;
-        let theirs = window.ids.iter().skip(window.leading);
-        let ours = self.tokens.ids.iter().skip(first);
-        Ok(theirs
-            .zip(ours)
-            .take_while(|(theirs, ours)| theirs == ours)
+        let ours = behind(self.tokens, middle, 0);
+        let theirs = behind(&theirs, middle - start, start);
+        Ok(ours
+            .zip(theirs)
+            .take_while(|(ours, theirs)| ours == theirs)
             .count())
     }
 
@@ -108,6 +103,27 @@ impl<T: Tokenize> Seams<'_, T> {
             .find(|end| self.rendered.text.is_char_boundary(**end));
         place.copied().unwrap_or(0).max(fixed)
     }
+}
+
+/// A stretch of text before a border, in bytes.
+#[derive(Clone, Copy)]
+struct Window {
+    start: usize,
+    /// From here on tokens count.
+    middle: usize,
+    /// The border.
+    at: usize,
+}
+
+/// The tokens that end behind `byte`: id, and end in the whole text, which begins `offset`
+/// bytes before these tokens' own.
+fn behind(tokens: &Tokens, byte: usize, offset: usize) -> impl Iterator<Item = (u32, usize)> {
+    let all = tokens
+        .ids
+        .iter()
+        .zip(&tokens.ends)
+        .map(move |(id, end)| (*id, end + offset));
+    all.skip(tokens.before(byte))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Signing with a `tokenizer.json`: same ids as the library, safe special tokens, sound seams.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use headwater::signature::BlockSize;
 use headwater::{
     HfTokenizer, Prompt, Segment, SignOptions, SpecialTokens, Tokenize, TokenizeErrorKind, Tokens,
@@ -49,7 +51,7 @@ fn the_whole_text_is_encoded_as_the_library_does() {
 fn special_tokens_in_text_stay_text() {
     let tokenizer = tiny(SpecialTokens::Omitted);
     let text = "<|im_start|>user\nI say <|im_start|> and </s>";
-    let tokens = tokenizer.encode(text, &[0..START.len()]).unwrap();
+    let tokens = tokenizer.encode(text, &markers(text)[..1]).unwrap();
     let control = reference(START)[0];
     assert_eq!(tokens.ids.iter().filter(|id| **id == control).count(), 1);
     assert!(!tokens.ids.contains(&reference("</s>")[0]));
@@ -62,7 +64,7 @@ fn start_and_end_tokens_only_when_asked_for() {
     let expected = [reference("<s>"), ids.ids.clone(), reference("</s>")].concat();
     assert_eq!(with_ids.ids, expected);
     assert_eq!(
-        (with_ids.leading, with_ids.before(9)),
+        (with_ids.before(0), with_ids.before(9)),
         (1, ids.ids.len() + 1)
     );
     let fingerprint = |tokenizer: &HfTokenizer| {
@@ -106,7 +108,7 @@ fn broken_files_are_named() {
         TokenizeErrorKind::Broken,
         "`a/b.json` is not a tokenizer: ",
     );
-    let large = vec![0; HfTokenizer::MAX_FILE_BYTES as usize + 1];
+    let large = vec![0; usize::try_from(HfTokenizer::MAX_FILE_BYTES).unwrap() + 1];
     check(
         &large,
         TokenizeErrorKind::TooLarge,

@@ -1,5 +1,7 @@
 //! What must hold for every prompt, checked on made-up conversations.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::collections::BTreeMap;
 
 use headwater::signature::{BlockSize, PrefixHash};

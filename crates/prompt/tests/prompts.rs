@@ -1,5 +1,7 @@
 //! Building, cleaning, rendering and signing, case by case.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::num::NonZeroU32;
 
 use headwater::signature::{BlockSize, RouteEcho, RouteTag};

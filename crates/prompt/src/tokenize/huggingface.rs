@@ -141,7 +141,6 @@ impl Tokenize for HfTokenizer {
         let mut tokens = Tokens {
             ids: self.front.clone(),
             ends: vec![0; self.front.len()],
-            leading: self.front.len(),
         };
         let mut done = 0;
         for marker in markers {

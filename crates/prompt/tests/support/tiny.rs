@@ -1,7 +1,7 @@
 //! A `tokenizer.json` of a few hundred tokens, made on the spot: byte-level BPE with the markers
 //! of ChatML, a start and an end token, and truncation and padding that must not be obeyed.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// The pairs that merge, in order. `Ġ` is a blank and `Ċ` a line end.
 const MERGES: [[&str; 2]; 22] = [
@@ -36,13 +36,19 @@ pub(crate) fn tokenizer_json() -> String {
         let id = vocab.len();
         vocab.insert(token, json!(id));
     }
-    let specials = ["<|im_start|>", "<|im_end|>", "<s>", "</s>"];
-    let special = |(place, content): (usize, &&str)| {
-        json!({"id": vocab.len() + place, "content": content, "single_word": false, "lstrip": false,
+    let first = vocab.len();
+    let special = |place: usize, content: &str| {
+        json!({"id": first + place, "content": content, "single_word": false, "lstrip": false,
             "rstrip": false, "normalized": false, "special": true})
     };
-    let added: Vec<Value> = specials.iter().enumerate().map(special).collect();
-    let ends = |token: &str| json!({"id": token, "ids": [added.iter().find(|one| one["content"] == token).unwrap()["id"]], "tokens": [token]});
+    let added = [
+        special(0, "<|im_start|>"),
+        special(1, "<|im_end|>"),
+        special(2, "<s>"),
+        special(3, "</s>"),
+    ];
+    let end =
+        |place: usize, token: &str| json!({"id": token, "ids": [first + place], "tokens": [token]});
     json!({
         "version": "1.0",
         "truncation": {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0},
@@ -54,7 +60,7 @@ pub(crate) fn tokenizer_json() -> String {
         "post_processor": {"type": "TemplateProcessing",
             "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
             "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-            "special_tokens": {"<s>": ends("<s>"), "</s>": ends("</s>")}},
+            "special_tokens": {"<s>": end(2, "<s>"), "</s>": end(3, "</s>")}},
         "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": false},
         "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
@@ -70,6 +76,8 @@ fn letter(byte: u8) -> char {
     if visible(byte) {
         return char::from(byte);
     }
-    let place = (0..byte).filter(|before| !visible(*before)).count();
-    char::from_u32(0x100 + u32::try_from(place).unwrap()).unwrap()
+    let hidden_before = (0..byte).filter(|before| !visible(*before));
+    hidden_before.fold('\u{100}', |letter, _| {
+        char::from_u32(u32::from(letter) + 1).unwrap_or(letter)
+    })
 }
