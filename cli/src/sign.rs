@@ -14,6 +14,8 @@ use headwater::{
 
 mod prompt_file;
 
+mod source;
+
 mod locate;
 
 mod report;

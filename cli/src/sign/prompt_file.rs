@@ -1,19 +1,14 @@
 //! The prompt file: YAML or JSON with segments in order. Every error has file, line and column.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use headwater::text::{LineTable, Position};
+use headwater::text::Position;
 use headwater::{Prompt, PromptDraft, PromptError, Segment, SegmentLabel, UnknownName};
 use serde::Deserialize;
 
-use super::locate;
-
-/// The largest prompt file, and the largest text file that it names, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+use super::{locate, source};
 
 /// A prompt file that has been read and has the right shape.
 pub(crate) struct PromptFile {
@@ -60,9 +55,9 @@ impl PromptFile {
             path.display().to_string()
         };
         let source = if stdin {
-            text(std::io::stdin().lock(), &name)?
+            source::text(std::io::stdin().lock(), &name)?
         } else {
-            open(path, &name)?
+            source::open(path, &name)?
         };
         let json = match path.extension() {
             Some(extension) => extension.eq_ignore_ascii_case("json"),
@@ -195,7 +190,7 @@ impl PromptFile {
         if !real.starts_with(folder) {
             return Err(wrong(OUTSIDE));
         }
-        open(&real, &shown(&path))
+        source::open(&real, &shown(&path))
     }
 
     /// Puts file, line and column before an error of the SDK.
@@ -298,28 +293,6 @@ fn malformed(
          help: a prompt file has `segments:`, a list of {{volatility: static|semi_static|dynamic, \
          role?, name?, text | file, verbatim?}}, and optionally `session:`, `model:`, `salt_env:`"
     )
-}
-
-fn open(path: &Path, name: &str) -> anyhow::Result<String> {
-    let file = File::open(path)
-        .with_context(|| format!("cannot read `{name}`; give the path of a prompt file, or -"))?;
-    text(file, name)
-}
-
-fn text(from: impl Read, name: &str) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    from.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read `{name}`"))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        bail!("`{name}` is over {MAX_BYTES} bytes; no engine takes a prompt of that length");
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(error.as_bytes().get(..valid).unwrap_or_default());
-        let position = LineTable::new(&before).position(valid);
-        anyhow!("{name}:{position}: not UTF-8 from here on; save the file as UTF-8")
-    })
 }
 
 fn shown(path: &Path) -> String {

@@ -285,6 +285,25 @@ fn affinity_keeps_together_what_its_mode_says() {
 }
 
 #[test]
+fn static_examples_are_not_history() {
+    let key = |question: &str| {
+        let prompt = Prompt::builder()
+            .static_(system())
+            .static_(Segment::user("One?"))
+            .static_(Segment::assistant("Two."))
+            .dynamic(Segment::user(question))
+            .build()
+            .unwrap();
+        let session = SignOptions {
+            affinity: AffinityMode::Session,
+            ..Default::default()
+        };
+        sign(&prompt, &session).affinity()
+    };
+    assert_ne!(key("a"), key("b"));
+}
+
+#[test]
 fn a_static_part_shorter_than_a_block_keeps_nothing_together() {
     let key = |question: &str| {
         let prompt = Prompt::builder()
