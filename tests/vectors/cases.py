@@ -187,6 +187,7 @@ def refused() -> list[tuple[str, str]]:
         ("rung with a number for a hash", f"{HEAD}, r=(64;h=1)"),
         ("rung with a short hash", f"{HEAD}, r=(64;h=:AAAA:)"),
         ("rung with two hashes", f"{HEAD}, r=(64;h={HASHES[0]};h={HASHES[0]})"),
+        ("rung with a wrong hash and two right ones", f"{HEAD}, r=(64;h=6;h={HASHES[0]};h={HASHES[0]})"),
         ("rungs equal", f"{HEAD}, r=(64;h={HASHES[0]} 64;h={HASHES[1]})"),
         ("rungs falling", f"{HEAD}, r=(64;h={HASHES[0]} 63;h={HASHES[1]})"),
         ("duplicate known key", f"{GOOD}, n=2461"),

@@ -293,9 +293,9 @@ def rungs(value: Value) -> list[tuple[int, dict]]:
         hashes = [(key_at, hash_value) for key, key_at, hash_value in item.parameters if key == "h"]
         if not hashes:
             raise Refused(item.at, "missing_key")
-        prefix_hash = name(8)(hashes[0][1])
         if len(hashes) > 1:
             raise Refused(hashes[1][0], "duplicate_key")
+        prefix_hash = name(8)(hashes[0][1])
         found.append((item.at, {"blocks": blocks, "hash": prefix_hash.hex()}))
     return found
 
