@@ -7,7 +7,6 @@ mod id;
 mod reason;
 mod request;
 mod settings;
-pub mod standin;
 
 pub use cost::PrefillModel;
 pub use event::{Event, Report, WorkerState};
