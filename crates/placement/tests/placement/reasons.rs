@@ -149,7 +149,9 @@ fn spill_queue_goes_to_the_next_candidate_with_room() {
 
     // unless it is not better by the gap; then affinity survives.
     for other in &fresh.candidates[1..] {
-        (0..15).for_each(|_| drop(world.send_to(*other, &keyed(7))));
+        for _ in 0..15 {
+            world.send_to(*other, &keyed(7));
+        }
     }
     let decision = world.place(&request).unwrap();
     assert_eq!((decision.worker, decision.reason), (warm, Reason::Resident));
