@@ -11,8 +11,8 @@ use headwater_placement::{
 };
 use headwater_signature::{BlockSize, Fingerprint, PrefixHash, Rung, Signature};
 
-const CONVERSATIONS: u64 = 8_000;
-const BATCH: usize = CONVERSATIONS as usize;
+const CONVERSATIONS: usize = 8_000;
+const BATCH: usize = CONVERSATIONS;
 const BATCHES: usize = 8;
 
 fn main() -> Result<(), Box<dyn Error>> {

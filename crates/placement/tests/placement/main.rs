@@ -3,4 +3,5 @@
 mod laws;
 mod life;
 mod reasons;
+mod traffic;
 mod world;
