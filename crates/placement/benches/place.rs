@@ -52,7 +52,8 @@ fn run(workers: usize, rungs: u32) -> Result<(u128, u128), Box<dyn Error>> {
             },
         );
     }
-    let signatures: Vec<Signature> = (0..CONVERSATIONS)
+    let signatures: Vec<Signature> = (0_u64..)
+        .take(CONVERSATIONS)
         .map(|text| signature(text, rungs))
         .collect::<Result<_, _>>()?;
     let requests = || {

@@ -1,4 +1,8 @@
 //! Placement from outside: one story for each reason, what events do, and the laws.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests may stop at the first surprise, as tests may"
+)]
 
 mod laws;
 mod life;
