@@ -103,6 +103,7 @@
 mod fleet;
 
 mod learn;
+
 // what goes in and out,
 mod event;
 
@@ -111,6 +112,7 @@ mod request;
 mod reason;
 
 mod settings;
+
 // the steps of a decision,
 mod sought;
 
@@ -123,6 +125,7 @@ mod rendezvous;
 mod cost;
 
 mod spill;
+
 // and what is remembered.
 mod worker;
 
