@@ -136,6 +136,7 @@ impl Fleet {
             (Policy::LeastRequests, _) => return Reason::LeastLoaded,
             (Policy::Cost, Spilled::Hot) => return Reason::SpillHot,
             (Policy::Cost, Spilled::Queue) => return Reason::SpillQueue,
+            (Policy::Cost, Spilled::Cost) => return Reason::SpillCost,
             (Policy::Cost, Spilled::No) => {}
         }
         let is_home = prospects

@@ -36,10 +36,13 @@ pub enum Reason {
     Home,
     /// Nobody is believed to hold anything, and it costs least.
     Cold,
-    /// The first choice was over its queue limit.
+    /// The worker that holds most of the prompt was over its queue limit.
     SpillQueue,
-    /// The first choice was over its watermark and does not hold the prompt.
+    /// The worker that holds most of the prompt was over its watermark and does not hold enough.
     SpillHot,
+    /// The worker that holds most of the prompt was within its limits, but waiting there would
+    /// have taken longer than computing the rest here.
+    SpillCost,
     /// The request failed elsewhere before.
     Retry,
     /// The request has nothing to be found by, or the policy looks at load alone.
@@ -50,7 +53,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Resident,
         Self::Echo,
         Self::Session,
@@ -58,6 +61,7 @@ impl Reason {
         Self::Cold,
         Self::SpillQueue,
         Self::SpillHot,
+        Self::SpillCost,
         Self::Retry,
         Self::LeastLoaded,
         Self::RoundRobin,
@@ -74,6 +78,7 @@ impl Reason {
             Self::Cold => "cold",
             Self::SpillQueue => "spill_queue",
             Self::SpillHot => "spill_hot",
+            Self::SpillCost => "spill_cost",
             Self::Retry => "retry",
             Self::LeastLoaded => "least_loaded",
             Self::RoundRobin => "round_robin",

@@ -6,21 +6,24 @@
 use crate::prospect::Prospect;
 use crate::settings::Settings;
 
-/// A choice, and what led away from the cheapest worker.
+/// A choice, and what led away from the worker that the prompt would have gone to at rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice<'p, 'w> {
     pub(crate) prospect: &'p Prospect<'w>,
     pub(crate) spilled: Spilled,
 }
 
-/// Which rule led away from the cheapest worker.
+/// What led away from the worker that holds most of the prompt or, if nobody holds any of it,
+/// from the cheapest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spilled {
     No,
-    /// The cheapest is hot and does not hold the prompt.
+    /// It is hot and does not hold enough of the prompt.
     Hot,
-    /// The cheapest is over its queue limit.
+    /// It is over its queue limit.
     Queue,
+    /// It is within its limits, but waiting there would take longer than computing the rest here.
+    Cost,
 }
 
 impl<'p, 'w> Choice<'p, 'w> {
@@ -45,21 +48,40 @@ pub(crate) fn choose<'p, 'w>(
             .iter()
             .filter(move |p| all_barred || !p.is_barred())
     };
-    let prospect = cheapest(open(), settings)?;
+    let cheapest_open = cheapest(open(), settings)?;
     let queue = Queue::of(prospects, settings);
-    if queue.is_over(prospect)
-        && let Some(relief) = open().find(|p| queue.relieves(p, prospect))
-    {
-        return Some(Choice {
-            prospect: relief,
-            spilled: Spilled::Queue,
-        });
-    }
-    let stayed = prospect.worker.id == first.worker.id;
+    let relief = || open().find(|p| queue.relieves(p, cheapest_open));
+    let prospect = match queue.is_over(cheapest_open) {
+        true => relief().unwrap_or(cheapest_open),
+        false => cheapest_open,
+    };
+    let wanted = fullest(prospects).unwrap_or(first);
     Some(Choice {
         prospect,
-        spilled: if stayed { Spilled::No } else { Spilled::Hot },
+        spilled: spilled(wanted, prospect, &queue),
     })
+}
+
+/// The worker that holds most of the prompt; the most preferred of equals, nobody if none holds any.
+fn fullest<'p, 'w>(prospects: &'p [Prospect<'w>]) -> Option<&'p Prospect<'w>> {
+    let holders = prospects.iter().filter(|p| p.belief.tokens > 0);
+    // `max_by_key` takes the last of equals.
+    holders.rev().max_by_key(|p| p.belief.tokens)
+}
+
+/// Why the request does not go where the prompt would have gone at rest.
+fn spilled(wanted: &Prospect<'_>, chosen: &Prospect<'_>, queue: &Queue<'_>) -> Spilled {
+    let same = chosen.worker.id == wanted.worker.id;
+    let as_good = wanted.belief.tokens > 0 && chosen.belief.tokens >= wanted.belief.tokens;
+    if same || as_good {
+        Spilled::No
+    } else if wanted.is_barred() {
+        Spilled::Hot
+    } else if queue.is_over(wanted) {
+        Spilled::Queue
+    } else {
+        Spilled::Cost
+    }
 }
 
 /// The baseline: fewest of our own requests for the weight, ties by turn.

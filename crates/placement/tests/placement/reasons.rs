@@ -148,6 +148,25 @@ fn spill_queue_goes_to_the_next_candidate_with_room() {
 }
 
 #[test]
+fn a_short_prompt_that_leaves_a_full_worker_says_so() {
+    // So short that it costs less to compute anew than to wait: the cheapest is another worker
+    // long before the limit, and the reason must still name what happened.
+    let mut world = four();
+    let text = prompt(1, 200);
+    let request = signed(&text, 42);
+    let warm = world.serve(&request).worker;
+    let reason = |world: &World| {
+        let decision = world.place(&request).unwrap();
+        (decision.worker == warm, decision.reason)
+    };
+    assert_eq!(reason(&world), (true, Reason::Resident));
+    (0..8).for_each(|_| stream(&mut world, warm, &request));
+    assert_eq!(reason(&world), (false, Reason::SpillCost));
+    (0..8).for_each(|_| stream(&mut world, warm, &request));
+    assert_eq!(reason(&world), (false, Reason::SpillQueue));
+}
+
+#[test]
 fn affinity_survives_when_everybody_is_busy() {
     let mut world = World::of(2, Settings::default());
     let request = keyed(42);
