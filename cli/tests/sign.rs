@@ -95,8 +95,8 @@ When does the ferry leave?<|im_end|>
 <|im_start|>assistant
 ---- end of text ----
 
-Prefix-Signature: v=1, b=16, n=48, fp=:ioQm36fAR8Y=:, r=(1;h=:57RC66dPkIE=: 2;h=:r9uKeoMaT6g=:)
-Prefix-Affinity: Hst70IzJL_AzRB1x
+Prefix-Signature: v=1, b=16, n=48, fp=:iyGmBYf1SYw=:, r=(1;h=:nXsPwPJCLII=: 2;h=:t2hNtUyroRY=:)
+Prefix-Affinity: 1G_RFmT_YXCy9uYx
 "
     );
 }

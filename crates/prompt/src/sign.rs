@@ -253,11 +253,10 @@ impl Borders {
 }
 
 fn seed(tokenizer: &impl Tokenize, renderer: Renderer, options: &SignOptions) -> Seed {
-    let cleaning = format!("headwater-text/{}", headwater_text::PROFILE_VERSION);
     Scheme {
         tokenizer: &tokenizer.identity(),
         template: renderer.as_str(),
-        cleaning: &cleaning,
+        cleaning: &headwater_text::profile_identity(),
         block: options.block,
         add_special_tokens: tokenizer.special_tokens() == SpecialTokens::Added,
         model: &options.model,
