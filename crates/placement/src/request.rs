@@ -1,6 +1,6 @@
 //! What is known of a request when it must be placed: its signature, its key, where it has been.
 
-use crate::standin::Signature;
+use headwater_signature::Signature;
 
 use crate::id::WorkerId;
 
