@@ -89,7 +89,8 @@ mod tests {
     fn check(headers: &[(&'static str, &'static str)], left: &[&str]) {
         let mut headers = map(headers);
         strip_hop_by_hop(&mut headers);
-        let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
         assert_eq!(names, left);
     }
 
@@ -124,7 +125,7 @@ mod tests {
                 ("trailer", "x-sum"),
                 ("authorization", "Bearer x"),
             ],
-            &["trailer", "authorization"],
+            &["authorization", "trailer"],
         );
         check(
             &[
@@ -132,7 +133,7 @@ mod tests {
                 ("host", "a"),
                 ("content-length", "3"),
             ],
-            &["host", "content-length"],
+            &["content-length", "host"],
         );
     }
 
