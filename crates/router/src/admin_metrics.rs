@@ -116,7 +116,7 @@ fn workers(page: &mut Page, shared: &Shared) {
             };
             match detail {
                 Some(detail) => {
-                    page.labelled(family, &[("worker", worker), (label, detail)], value)
+                    page.labelled(family, &[("worker", worker), (label, detail)], value);
                 }
                 None => page.labelled(family, &[("worker", worker)], value),
             }

@@ -142,11 +142,11 @@ impl<'de> Visitor<'de> for NextWorker<'_> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkerEntry {
-    #[serde(deserialize_with = "url")]
+    #[serde(deserialize_with = "value::url")]
     url: WorkerUrl,
     #[serde(default = "one", deserialize_with = "value::weight")]
     weight: f64,
-    #[serde(default, deserialize_with = "name")]
+    #[serde(default, deserialize_with = "value::worker_name")]
     name: Option<String>,
 }
 
@@ -170,21 +170,4 @@ impl WorkerEntry {
 
 fn one() -> f64 {
     1.0
-}
-
-fn url<'de, D: Deserializer<'de>>(from: D) -> Result<WorkerUrl, D::Error> {
-    let text = String::deserialize(from)?;
-    WorkerUrl::parse(&text).map_err(D::Error::custom)
-}
-
-fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(from)?;
-    let usable = (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-    if usable {
-        Ok(Some(text))
-    } else {
-        Err(D::Error::custom(
-            "a worker's name is 1 to 128 visible ASCII characters",
-        ))
-    }
 }

@@ -65,7 +65,7 @@ impl Fault {
             || error.is_closed()
             || error
                 .source()
-                .is_some_and(|source| source.is::<io::Error>());
+                .is_some_and(<dyn std::error::Error>::is::<io::Error>);
         match connection {
             Connection::Kept if cut => Self::StaleConnection,
             Connection::Fresh if cut => Self::Closed,

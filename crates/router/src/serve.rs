@@ -144,17 +144,20 @@ impl Thread {
         let _ended = match version {
             Spoken::Http1 => {
                 let connection = http1::Builder::new()
-                    .max_buf_size(limits.header_bytes)
+                    .max_header_size(limits.header_bytes)
+                    .max_buf_size(limits.header_bytes.max(64 << 10))
                     .header_read_timeout(None)
                     .serve_connection(io, service);
-                client.drive(connection, |c| c.graceful_shutdown()).await
+                let stop = http1::Connection::graceful_shutdown;
+                client.drive(connection, stop).await
             }
             Spoken::Http2 => {
                 let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
                 let connection = http2::Builder::new(LocalExecutor)
                     .max_header_list_size(most)
                     .serve_connection(io, service);
-                client.drive(connection, |c| c.graceful_shutdown()).await
+                let stop = http2::Connection::graceful_shutdown;
+                client.drive(connection, stop).await
             }
         };
     }

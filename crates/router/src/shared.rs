@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_placement::{At, Event, NoWorker, Request, RequestId};
+use headwater_signature::Signature;
 use hyper::header::HeaderName;
 use tokio::sync::watch;
 
@@ -72,7 +73,7 @@ impl Shared {
             .add(began.elapsed(), &DECISION_BOUNDS_MICROS);
         match found {
             Ok(placed) => {
-                let tokens = request.signature.map_or(0, |signature| signature.tokens());
+                let tokens = request.signature.map_or(0, Signature::tokens);
                 self.counters
                     .decided(placed.reason, placed.matched_tokens, tokens);
                 placed.endpoint.requests.add(1);

@@ -27,7 +27,7 @@ impl WorkerUrl {
             }
             _ => {
                 return Err(format!(
-                    "`{text}` has no scheme; write it as `http://host:port`"
+                    "`{text}` has no scheme `http`; write it as `http://host:port`"
                 ));
             }
         }

@@ -1,11 +1,4 @@
 //! Workers and clients of the tests: small, scripted, on port 0, and never waited for forever.
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test may stop"
-)]
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +6,7 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headwater_router::{Config, Handle, Router};
+use headwater_router::{Config, Router};
 use headwater_signature::{BlockSize, Fingerprint, PrefixHash, RouteEcho, Rung, Signature};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,14 +16,14 @@ use tokio::task::JoinHandle;
 /// Far longer than anything here takes: a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, future).await {
         Ok(value) => value,
         Err(_) => panic!("waited in vain for {what}"),
     }
 }
 
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     soon(what, async {
         while !holds() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -41,7 +34,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// What a worker does with a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub(crate) enum Act {
     /// 200 with its name as JSON.
     Answer,
     /// This status, with its name as body.
@@ -57,27 +50,27 @@ pub enum Act {
 }
 
 /// A worker that does as it is told and remembers what it saw.
-pub struct Worker {
-    pub address: SocketAddr,
-    pub act: Mutex<Act>,
-    pub health: AtomicU16,
-    pub metrics: Mutex<String>,
+pub(crate) struct Worker {
+    pub(crate) address: SocketAddr,
+    pub(crate) act: Mutex<Act>,
+    pub(crate) health: AtomicU16,
+    pub(crate) metrics: Mutex<String>,
     /// Every proxied request: its head as it came, and its body.
-    pub seen: Mutex<Vec<(String, Vec<u8>)>>,
+    pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
     /// Clients that left before they had their answer.
-    pub left: AtomicUsize,
-    pub connections: AtomicUsize,
-    pub events: Semaphore,
-    pub finish: Notify,
+    pub(crate) left: AtomicUsize,
+    pub(crate) connections: AtomicUsize,
+    pub(crate) events: Semaphore,
+    pub(crate) finish: Notify,
     accepting: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Worker {
-    pub async fn start() -> Arc<Self> {
+    pub(crate) async fn start() -> Arc<Self> {
         Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    pub fn at(listener: TcpListener) -> Arc<Self> {
+    pub(crate) fn at(listener: TcpListener) -> Arc<Self> {
         let worker = Arc::new(Self {
             address: listener.local_addr().unwrap(),
             act: Mutex::new(Act::Answer),
@@ -104,25 +97,25 @@ impl Worker {
     }
 
     /// The process dies: nobody listens, every connection is gone.
-    pub async fn die(&self) {
+    pub(crate) async fn die(&self) {
         let task = self.accepting.lock().unwrap().take().unwrap();
         task.abort();
         let _ = task.await;
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn does(&self, act: Act) {
+    pub(crate) fn does(&self, act: Act) {
         *self.act.lock().unwrap() = act;
     }
 
-    pub fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         self.seen.lock().unwrap().len()
     }
 
-    pub fn last(&self) -> (String, Vec<u8>) {
+    pub(crate) fn last(&self) -> (String, Vec<u8>) {
         self.seen.lock().unwrap().last().unwrap().clone()
     }
 
@@ -205,31 +198,31 @@ impl Worker {
 }
 
 /// One side of a connection, byte by byte.
-pub struct Conn {
+pub(crate) struct Conn {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 /// A response as it came.
 #[derive(Debug)]
-pub struct Response {
-    pub status: u16,
-    pub headers: BTreeMap<String, String>,
-    pub body: Vec<u8>,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    pub fn route(&self) -> headwater_signature::Route<'_> {
+    pub(crate) fn route(&self) -> headwater_signature::Route<'_> {
         headwater_signature::Route::parse(self.headers["prefix-route"].as_bytes()).unwrap()
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         str::from_utf8(&self.body).unwrap()
     }
 }
 
 impl Conn {
-    pub async fn to(address: SocketAddr) -> Self {
+    pub(crate) async fn to(address: SocketAddr) -> Self {
         let stream = soon("a connection", TcpStream::connect(address))
             .await
             .unwrap();
@@ -239,21 +232,21 @@ impl Conn {
         }
     }
 
-    pub async fn send(&mut self, text: &str) -> Option<()> {
+    pub(crate) async fn send(&mut self, text: &str) -> Option<()> {
         self.stream.write_all(text.as_bytes()).await.ok()
     }
 
-    pub async fn send_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         soon("a write", self.stream.write_all(bytes)).await.unwrap();
     }
 
     /// Reads something, or tells that there is no more.
-    pub async fn fill(&mut self) -> Option<()> {
+    pub(crate) async fn fill(&mut self) -> Option<()> {
         let read = self.stream.read_buf(&mut self.buffer).await.ok()?;
         (read > 0).then_some(())
     }
 
-    pub async fn head(&mut self) -> Option<String> {
+    pub(crate) async fn head(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.buffer.windows(4).position(|w| w == b"\r\n\r\n") {
                 let rest = self.buffer.split_off(end + 4);
@@ -284,7 +277,7 @@ impl Conn {
     }
 
     /// One chunk of a chunked body; empty at its end.
-    pub async fn chunk(&mut self) -> Option<Vec<u8>> {
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(self.line().await?.trim(), 16).ok()?;
         let chunk = self.take(length).await?;
         self.line().await?;
@@ -309,7 +302,7 @@ impl Conn {
     }
 
     /// The head of a response.
-    pub async fn response_head(&mut self) -> Option<Response> {
+    pub(crate) async fn response_head(&mut self) -> Option<Response> {
         let text = self.head().await?;
         let status = text.split(' ').nth(1)?.parse().ok()?;
         let headers = text
@@ -323,7 +316,7 @@ impl Conn {
         })
     }
 
-    pub async fn response(&mut self) -> Option<Response> {
+    pub(crate) async fn response(&mut self) -> Option<Response> {
         let mut response = self.response_head().await?;
         let head = String::from_utf8(std::mem::take(&mut response.body)).ok()?;
         response.body = self.body(&head).await?;
@@ -331,13 +324,13 @@ impl Conn {
     }
 
     /// Sends a request and reads all of its answer.
-    pub async fn ask(&mut self, headers: &[(&str, &str)], body: &str) -> Response {
+    pub(crate) async fn ask(&mut self, headers: &[(&str, &str)], body: &str) -> Response {
         self.send(&request(headers, body)).await.unwrap();
         soon("an answer", self.response()).await.expect("an answer")
     }
 }
 
-pub fn request(headers: &[(&str, &str)], body: &str) -> String {
+pub(crate) fn request(headers: &[(&str, &str)], body: &str) -> String {
     let mut text = "POST /v1/chat/completions HTTP/1.1\r\nhost: router\r\n".to_owned();
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
@@ -346,17 +339,16 @@ pub fn request(headers: &[(&str, &str)], body: &str) -> String {
 }
 
 /// A router that runs in the test's process.
-pub struct Running {
-    pub address: SocketAddr,
-    pub admin: SocketAddr,
-    pub handle: Handle,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
 
 impl Running {
     /// Settings beyond the addresses as YAML lines.
-    pub fn start(workers: &[&Arc<Worker>], settings: &str) -> Self {
+    pub(crate) fn start(workers: &[&Arc<Worker>], settings: &str) -> Self {
         let urls: Vec<String> = workers.iter().map(|worker| worker.url()).collect();
         let yaml = format!(
             "listen: 127.0.0.1:0\nthreads: 1\nworkers: [{}]\n{settings}",
@@ -367,7 +359,6 @@ impl Running {
         Self {
             address: router.local_addr(),
             admin: router.admin_addr().unwrap(),
-            handle: router.handle(),
             stop: Some(stop),
             task: tokio::spawn(async move {
                 let stopped = async {
@@ -378,19 +369,19 @@ impl Running {
         }
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.stop.take();
     }
 
-    pub async fn ended(self) {
+    pub(crate) async fn ended(self) {
         soon("the end of the router", self.task).await.unwrap();
     }
 
-    pub async fn ask(&self, headers: &[(&str, &str)], body: &str) -> Response {
+    pub(crate) async fn ask(&self, headers: &[(&str, &str)], body: &str) -> Response {
         Conn::to(self.address).await.ask(headers, body).await
     }
 
-    pub async fn admin(&self, method: &str, path: &str) -> Response {
+    pub(crate) async fn admin(&self, method: &str, path: &str) -> Response {
         let mut conn = Conn::to(self.admin).await;
         conn.send(&format!("{method} {path} HTTP/1.1\r\nhost: admin\r\n\r\n"))
             .await
@@ -401,7 +392,7 @@ impl Running {
     }
 
     /// A value of the metrics page; 0 if its line is not there.
-    pub async fn metric(&self, line: &str) -> f64 {
+    pub(crate) async fn metric(&self, line: &str) -> f64 {
         let page = self.admin("GET", "/metrics").await;
         let found = page
             .text()
@@ -410,11 +401,11 @@ impl Running {
         found.map_or(0.0, |value| value.parse().unwrap())
     }
 
-    pub async fn state(&self) -> serde_json::Value {
+    pub(crate) async fn state(&self) -> serde_json::Value {
         serde_json::from_slice(&self.admin("GET", "/state").await.body).unwrap()
     }
 
-    pub async fn until_state(&self, worker: &Worker, state: &str) {
+    pub(crate) async fn until_state(&self, worker: &Worker, state: &str) {
         soon(state, async {
             loop {
                 let found = self.state().await;
@@ -432,14 +423,14 @@ impl Running {
 }
 
 /// A signature of a conversation: `turns` rungs that all begin the same way.
-pub fn signature(conversation: u8, turns: u32) -> Signature {
-    let rung = |turn: u32| Rung {
-        blocks: 64 * turn,
-        hash: PrefixHash::from_bytes([conversation, turn as u8, 7, 7, 7, 7, 7, 7]),
+pub(crate) fn signature(conversation: u8, turns: u8) -> Signature {
+    let rung = |turn: u8| Rung {
+        blocks: 64 * u32::from(turn),
+        hash: PrefixHash::from_bytes([conversation, turn, 7, 7, 7, 7, 7, 7]),
     };
     let rungs: Vec<Rung> = (1..=turns).map(rung).collect();
     let fingerprint = Fingerprint::from_bytes([9; 8]);
-    let tokens = 64 * 16 * turns + 5;
+    let tokens = 64 * 16 * u32::from(turns) + 5;
     Signature::new(
         BlockSize::new(16).unwrap(),
         tokens,
@@ -450,7 +441,7 @@ pub fn signature(conversation: u8, turns: u32) -> Signature {
     .unwrap()
 }
 
-pub fn with_echo(signature: Signature, response: &Response, tokens: u32) -> String {
+pub(crate) fn with_echo(signature: Signature, response: &Response, tokens: u32) -> String {
     let tag = response.route().worker;
     signature.with_echo(RouteEcho { tag, tokens }).to_string()
 }

@@ -1,10 +1,8 @@
 //! What goes through and what does not: headers, bodies, streams, cancellation, retries.
 
-mod support;
-
 use std::sync::atomic::Ordering::SeqCst;
 
-use support::{Act, Conn, Running, Worker, request, soon, until};
+use crate::support::{Act, Conn, Running, Worker, request, soon, until};
 
 #[tokio::test]
 async fn a_request_arrives_as_it_was_sent() {

@@ -1,10 +1,8 @@
 //! Who gets a request: signatures, sessions, spills, echoes, and what the answer says of it.
 
-mod support;
-
 use std::collections::BTreeSet;
 
-use support::{Act, Conn, Running, Worker, signature, soon, until, with_echo};
+use crate::support::{Act, Conn, Running, Worker, signature, soon, until, with_echo};
 
 #[tokio::test]
 async fn a_signed_conversation_stays_with_its_worker() {
@@ -33,7 +31,7 @@ async fn a_signed_conversation_stays_with_its_worker() {
             let worker = answer.text().to_owned();
             if turn > 1 {
                 assert_eq!(answer.route().reason, "resident");
-                assert_eq!(answer.route().matched_tokens, 64 * 16 * (turn - 1));
+                assert_eq!(answer.route().matched_tokens, 64 * 16 * u32::from(turn - 1));
             }
             assert_eq!(
                 *first.get_or_insert(worker.clone()),
@@ -121,9 +119,12 @@ async fn a_worker_over_its_limit_spills_and_the_answer_says_so() {
     let mut spilled = None;
     for _ in 0..12 {
         let mut conn = Conn::to(router.address).await;
-        conn.send(&support::request(&[("prefix-signature", &signed)], ""))
-            .await
-            .unwrap();
+        conn.send(&crate::support::request(
+            &[("prefix-signature", &signed)],
+            "",
+        ))
+        .await
+        .unwrap();
         let before = home.requests();
         let answered = soon("a spill or one more in flight", async {
             tokio::select! {
