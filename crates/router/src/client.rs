@@ -16,8 +16,18 @@ pub(crate) struct Client {
     phase: Cell<Phase>,
     since_tick: Cell<u64>,
     tick: Rc<Cell<u64>>,
+    /// Requests being served: more than one only in HTTP/2.
+    turns: Cell<u32>,
+    speaks: Cell<Spoken>,
     finishing: Cell<bool>,
     waker: RefCell<Option<Waker>>,
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spoken {
+    Http1,
+    Http2,
 }
 
 /// What is awaited of the client.
@@ -49,6 +59,8 @@ impl Client {
             phase: Cell::new(Phase::Head),
             since_tick: Cell::new(tick.get()),
             tick,
+            turns: Cell::new(0),
+            speaks: Cell::new(Spoken::Http1),
             finishing: Cell::new(false),
             waker: RefCell::new(None),
         })
@@ -57,6 +69,25 @@ impl Client {
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since_tick.set(self.tick.get());
+    }
+
+    /// Its first bytes told what it speaks. Frames of HTTP/2 say nothing of how much of a head
+    /// has come, so such a client is idle until it has a request.
+    pub(crate) fn speaks(&self, spoken: Spoken) {
+        self.speaks.set(spoken);
+        if spoken == Spoken::Http2 {
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// Bytes came.
+    fn heard(&self) {
+        if self.phase.get() == Phase::Idle {
+            self.enter(match self.speaks.get() {
+                Spoken::Http1 => Phase::Head,
+                Spoken::Http2 => Phase::Idle,
+            });
+        }
     }
 
     /// Called on every tick: ends what took too long.
@@ -90,6 +121,20 @@ impl Client {
         }
     }
 
+    /// Waits for a client that has not said anything yet, unless asked to finish meanwhile.
+    pub(crate) async fn unless_finishing<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            self.keep_waker(cx);
+            match future.as_mut().poll(cx) {
+                Poll::Ready(value) => Poll::Ready(Some(value)),
+                Poll::Pending if self.finishing.get() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
     /// Runs a connection to its end; `stop` is called once when it is asked to finish.
     pub(crate) async fn drive<C: Future>(
         &self,
@@ -116,13 +161,18 @@ pub(crate) struct Turn(Rc<Client>);
 impl Turn {
     pub(crate) fn begin(client: &Rc<Client>) -> Self {
         client.enter(Phase::Busy);
+        client.turns.set(client.turns.get() + 1);
         Self(Rc::clone(client))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.enter(Phase::Idle);
+        let left = self.0.turns.get().saturating_sub(1);
+        self.0.turns.set(left);
+        if left == 0 {
+            self.0.enter(Phase::Idle);
+        }
     }
 }
 
@@ -158,8 +208,8 @@ impl AsyncRead for ClientStream {
         }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        if self.client.phase.get() == Phase::Idle && buffer.filled().len() > before {
-            self.client.enter(Phase::Head);
+        if buffer.filled().len() > before {
+            self.client.heard();
         }
         Poll::Ready(read)
     }
@@ -217,10 +267,23 @@ mod tests {
         check(100, Phase::Busy);
         drop(turn);
         check(105, Phase::Idle);
-        client.enter(Phase::Head);
+        client.heard();
         check(107, Phase::Head);
         check(108, Phase::SlowHead);
         client.enter(Phase::Idle);
         check(114, Phase::SlowIdle);
+    }
+
+    #[test]
+    fn a_client_with_several_requests_is_busy_until_the_last_one_ends() {
+        let client = Client::new(Rc::default());
+        client.speaks(Spoken::Http2);
+        assert_eq!(client.phase.get(), Phase::Idle);
+        let turns = (Turn::begin(&client), Turn::begin(&client));
+        drop(turns.0);
+        assert_eq!(client.phase.get(), Phase::Busy);
+        drop(turns.1);
+        client.heard();
+        assert_eq!(client.phase.get(), Phase::Idle);
     }
 }

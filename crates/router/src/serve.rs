@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::answer;
-use crate::client::{Client, ClientStream, Patience, Turn};
+use crate::client::{Client, ClientStream, Patience, Spoken, Turn};
 use crate::pool::Pool;
 use crate::proxy::Proxy;
 use crate::shared::Shared;
@@ -129,9 +129,11 @@ impl Thread {
             return;
         }
         let header_time = self.proxy.shared.header_time();
-        let Ok(Ok(version)) = timeout(header_time, spoken(&stream)).await else {
+        let first = timeout(header_time, spoken(&stream));
+        let Some(Ok(Ok(version))) = client.unless_finishing(first).await else {
             return;
         };
+        client.speaks(version);
         let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
         let (thread, of) = (Rc::clone(self), Rc::clone(&client));
         let service = service_fn(move |request| {
@@ -196,13 +198,6 @@ impl Thread {
 async fn turn_away(mut stream: TcpStream) {
     let text = answer::too_many_connections();
     let _sent = timeout(TICK, stream.write_all(text.as_bytes())).await;
-}
-
-/// What a client speaks.
-#[derive(Clone, Copy)]
-enum Spoken {
-    Http1,
-    Http2,
 }
 
 /// Looks at a connection's first bytes without taking them. One look per connection costs less
