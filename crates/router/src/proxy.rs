@@ -16,6 +16,7 @@ use crate::config::{BodyKey, On429};
 use crate::endpoint::Endpoint;
 use crate::fault::{Again, Connection, Fault};
 use crate::headers;
+use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
 use crate::pool::{Channel, Pool, connect};
 use crate::relay::{Answer, Download, Relay};
@@ -31,8 +32,22 @@ pub(crate) struct Proxy {
     pub(crate) pool: Rc<Pool>,
 }
 
-/// A worker's answer, up to its body.
+/// A worker's answer: its head, and the body on its way.
 type Answered = (response::Parts, Box<Relay>);
+
+/// A request as workers get it, as often as it takes.
+struct Outgoing {
+    head: request::Parts,
+    upload: Upload,
+}
+
+/// How one worker took a request.
+enum Outcome {
+    Answered(Answered),
+    /// With an answer that is worth a try elsewhere, and its name as a cause.
+    Declined(Answered, &'static str),
+    Failed(Fault),
+}
 
 impl Proxy {
     /// Answers one request, by a worker if any can.
@@ -60,61 +75,68 @@ impl Proxy {
         let upload = Upload::new(incoming, self.shared.config.retry.replay_bytes);
         let key = self.key(&head, &upload).await?;
         make_outgoing(&mut head);
-        let head = head;
+        let outgoing = Outgoing { head, upload };
 
         let mut tried: Vec<WorkerId> = Vec::new();
-        // A refusal that is passed on if nobody else does better.
-        let mut refusal: Option<Answered> = None;
+        // What the client gets if no further worker does better: a worker's own refusal rather
+        // than our words about a failure.
+        let mut fallback: Option<Result<Answered, Fault>> = None;
         loop {
-            let (placed, mut guard) = match self.shared.place(&key.request(&tried)) {
+            let (placed, guard) = match self.shared.place(&key.request(&tried)) {
                 Ok(found) => found,
-                Err(why) => return refusal.ok_or(Fault::NoWorker(why)),
+                Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
             };
-            let exchange = self.exchange(&placed.endpoint, &head, &upload).await;
-            let cause = match exchange {
-                Ok((channel, response)) => {
-                    let cause = self.retry_status(response.status());
-                    if cause.is_some() {
-                        guard.fail();
-                    }
-                    let endpoint = Arc::clone(&placed.endpoint);
-                    let (parts, body) = response.into_parts();
-                    let relay = Box::new(Relay {
-                        body,
-                        answer: answer_of(parts.status),
-                        guard,
-                        channel: Some(channel),
-                        upload: upload.clone(),
-                        endpoint,
-                        shared: Arc::clone(&self.shared),
-                        pool: Rc::clone(&self.pool),
-                    });
-                    let answered = (make_answer(parts, &placed), relay);
-                    let Some(cause) = cause else {
-                        return Ok(answered);
-                    };
-                    refusal = Some(answered);
+            let cause = match self.attempt(&placed, guard, &outgoing).await {
+                Outcome::Answered(answered) => return Ok(answered),
+                Outcome::Declined(answered, cause) => {
+                    fallback = Some(Ok(answered));
                     cause
                 }
-                Err(fault) => {
-                    guard.fail();
-                    self.note(&placed.endpoint, fault);
-                    if fault.again() == Again::Never {
-                        return Err(fault);
-                    }
-                    if !self.may_retry(&tried, &upload) {
-                        return refusal.ok_or(fault);
-                    }
-                    self.shared.counters.retries.add(fault.as_str());
-                    tried.push(placed.endpoint.id);
-                    continue;
+                Outcome::Failed(fault) if fault.again() == Again::Never => return Err(fault),
+                Outcome::Failed(fault) => {
+                    fallback.get_or_insert(Err(fault));
+                    fault.as_str()
                 }
             };
-            if let Some(answered) = refusal.take_if(|_| !self.may_retry(&tried, &upload)) {
-                return Ok(answered);
+            if !self.may_retry(&tried, &outgoing.upload) {
+                return fallback.unwrap_or(Err(Fault::Closed));
             }
             self.shared.counters.retries.add(cause);
             tried.push(placed.endpoint.id);
+        }
+    }
+
+    /// Tries one worker.
+    async fn attempt(&self, placed: &Placed, mut guard: InFlight, outgoing: &Outgoing) -> Outcome {
+        let endpoint = &placed.endpoint;
+        let (channel, response) = match self.exchange(endpoint, outgoing).await {
+            Ok(answer) => answer,
+            Err(fault) => {
+                guard.fail();
+                self.note(endpoint, fault);
+                return Outcome::Failed(fault);
+            }
+        };
+        let cause = self.retry_status(response.status());
+        if cause.is_some() {
+            // Its place is free from now on, even if nobody else takes the request.
+            guard.fail();
+        }
+        let (parts, body) = response.into_parts();
+        let relay = Box::new(Relay {
+            body,
+            answer: answer_of(parts.status),
+            guard,
+            channel: Some(channel),
+            upload: outgoing.upload.clone(),
+            endpoint: Arc::clone(endpoint),
+            shared: Arc::clone(&self.shared),
+            pool: Rc::clone(&self.pool),
+        });
+        let answered = (make_answer(parts, placed), relay);
+        match cause {
+            None => Outcome::Answered(answered),
+            Some(cause) => Outcome::Declined(answered, cause),
         }
     }
 
@@ -134,15 +156,14 @@ impl Proxy {
     async fn exchange(
         &self,
         endpoint: &Endpoint,
-        head: &request::Parts,
-        upload: &Upload,
+        outgoing: &Outgoing,
     ) -> Result<(Channel, Response<Incoming>), Fault> {
         if let Some(channel) = self.pool.take(endpoint).await {
             let sent = self
-                .send(channel, Connection::Kept, (endpoint, head, upload))
+                .send(channel, Connection::Kept, endpoint, outgoing)
                 .await;
             match sent {
-                Err(fault) if fault.again() == Again::Here && upload.can_repeat() => {
+                Err(fault) if fault.again() == Again::Here && outgoing.upload.can_repeat() => {
                     self.shared.counters.retries.add(fault.as_str());
                 }
                 sent => return sent,
@@ -150,7 +171,7 @@ impl Proxy {
         }
         self.shared.counters.upstream_connects.add(1);
         let channel = connect(endpoint).await?;
-        self.send(channel, Connection::Fresh, (endpoint, head, upload))
+        self.send(channel, Connection::Fresh, endpoint, outgoing)
             .await
     }
 
@@ -158,12 +179,13 @@ impl Proxy {
         &self,
         mut channel: Channel,
         connection: Connection,
-        (endpoint, head, upload): (&Endpoint, &request::Parts, &Upload),
+        endpoint: &Endpoint,
+        outgoing: &Outgoing,
     ) -> Result<(Channel, Response<Incoming>), Fault> {
-        let mut request = Request::new(upload.attempt());
-        *request.method_mut() = head.method.clone();
-        *request.uri_mut() = head.uri.clone();
-        *request.headers_mut() = head.headers.clone();
+        let mut request = Request::new(outgoing.upload.attempt());
+        *request.method_mut() = outgoing.head.method.clone();
+        *request.uri_mut() = outgoing.head.uri.clone();
+        *request.headers_mut() = outgoing.head.headers.clone();
         request.headers_mut().insert(HOST, endpoint.host.clone());
         let sent = channel.sender.send_request(request).await;
         let response = sent.map_err(|error| Fault::of_exchange(&error, connection))?;
