@@ -7,6 +7,7 @@ use crate::{
     role::{Role, RoleMark, marks},
     scope::{Binding, MacroParts, Scopes},
     tree::{Arm, Node},
+    weight::{Weight, weigh},
 };
 
 /// A part of the prompt, in the order in which the model reads it.
@@ -19,6 +20,8 @@ pub struct Piece {
     /// Static bytes that may follow it in the prompt: without marks of roles, and with the longest
     /// way through every condition.
     pub static_bytes_after: usize,
+    /// Those of them that are more than markup and labels (`</context>`, `Question:`).
+    pub prose_bytes_after: usize,
     /// Static bytes inside it: the body of a loop or condition.
     pub static_bytes_within: usize,
     /// It belongs to the last message of the user, which is new in every request anyway.
@@ -53,7 +56,7 @@ pub(crate) enum Flow {
 /// A piece that is not measured yet, and the role marks in it.
 pub(crate) struct Laid {
     pub(crate) piece: Piece,
-    pub(crate) weight: usize,
+    pub(crate) weight: Weight,
     pub(crate) marks: Vec<RoleMark>,
 }
 
@@ -159,7 +162,7 @@ impl<'t> Layout<'t> {
     fn text(&mut self, span: Span) -> Flow {
         let text = &self.text[span.start..span.end];
         let marks = marks(text);
-        let weight = weight(text, &marks);
+        let weight = weigh(text, &marks);
         self.laid.push(Laid {
             piece: piece(span, PieceKind::Text),
             weight,
@@ -171,7 +174,7 @@ impl<'t> Layout<'t> {
     fn lay(&mut self, span: Span, kind: PieceKind) -> usize {
         self.laid.push(Laid {
             piece: piece(span, kind),
-            weight: 0,
+            weight: Weight::default(),
             marks: Vec::new(),
         });
         self.laid.len() - 1
@@ -271,6 +274,7 @@ fn piece(span: Span, kind: PieceKind) -> Piece {
         span,
         kind,
         static_bytes_after: 0,
+        prose_bytes_after: 0,
         static_bytes_within: 0,
         in_last_turn: false,
     }
@@ -281,17 +285,6 @@ fn place(expression: &Expression) -> Option<Span> {
     let start = expression.atoms.iter().map(|atom| atom.span.start).min()?;
     let end = expression.atoms.iter().map(|atom| atom.span.end).max()?;
     Some(Span { start, end })
-}
-
-/// Bytes of static text that are worth caching: without marks of roles and surrounding white space.
-fn weight(text: &str, marks: &[RoleMark]) -> usize {
-    let mut at = 0;
-    let mut bytes = 0;
-    for mark in marks {
-        bytes += text[at..mark.span.start].trim().len();
-        at = mark.span.end;
-    }
-    bytes + text[at..].trim().len()
 }
 
 impl Laid {

@@ -36,6 +36,7 @@ mod source;
 mod statement;
 mod template;
 mod tree;
+mod weight;
 
 pub use headwater_text::{Position, Span};
 

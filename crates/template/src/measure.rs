@@ -3,46 +3,51 @@
 use crate::{
     flow::{Flow, Laid, Piece, PieceKind},
     role::Role,
+    weight::Weight,
 };
 
 /// Fills in what depends on the whole.
 pub(crate) fn measure(mut laid: Vec<Laid>, flow: &[Flow]) -> Vec<Piece> {
-    follow(&mut laid, flow, 0);
+    follow(&mut laid, flow, Weight::default());
     mark_last_turn(&mut laid);
     laid.into_iter().map(|laid| laid.piece).collect()
 }
 
-/// Goes backwards through a sequence that `after` static bytes follow; gives the bytes in it.
-fn follow(laid: &mut [Laid], flow: &[Flow], after: usize) -> usize {
-    let mut within = 0;
+/// Goes backwards through a sequence that `after` follows; gives what is in it.
+fn follow(laid: &mut [Laid], flow: &[Flow], after: Weight) -> Weight {
+    let mut within = Weight::default();
     for step in flow.iter().rev() {
-        let behind = after + within;
-        within += match step {
+        let behind = after.and(within);
+        let weight = match step {
             Flow::Piece(index) => {
-                laid[*index].piece.static_bytes_after = behind;
+                set(&mut laid[*index].piece, Weight::default(), behind);
                 laid[*index].weight
             }
             Flow::Loop(index, body) => {
                 let inside = follow(laid, body, behind);
-                laid[*index].piece.static_bytes_after = behind;
-                laid[*index].piece.static_bytes_within = inside;
+                set(&mut laid[*index].piece, inside, behind);
                 inside
             }
             Flow::Ways(ways) => {
-                let sizes: Vec<_> = ways
+                let longest = ways
                     .iter()
                     .map(|(_, body)| follow(laid, body, behind))
-                    .collect();
-                let longest = sizes.into_iter().max().unwrap_or(0);
+                    .fold(Weight::default(), Weight::longer);
                 for index in ways.iter().filter_map(|(condition, _)| *condition) {
-                    laid[index].piece.static_bytes_after = behind;
-                    laid[index].piece.static_bytes_within = longest;
+                    set(&mut laid[index].piece, longest, behind);
                 }
                 longest
             }
         };
+        within = within.and(weight);
     }
     within
+}
+
+fn set(piece: &mut Piece, inside: Weight, behind: Weight) {
+    piece.static_bytes_within = inside.bytes;
+    piece.static_bytes_after = behind.bytes;
+    piece.prose_bytes_after = behind.prose;
 }
 
 /// Marks the values from the last user mark on, if only the model's empty turn comes after it.
