@@ -27,6 +27,7 @@ mod characters;
 mod config;
 mod explain;
 mod finding;
+mod input;
 mod linter;
 mod newlines;
 mod normalization;
@@ -46,6 +47,7 @@ pub use crate::{
     config::Config,
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
+    input::{Checked, MAX_INPUT_BYTES},
     linter::Linter,
     report::{Outcome, Paint, Report, Skipped, json, text},
     rule::{Code, Example, Family, Rule},
