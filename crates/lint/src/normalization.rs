@@ -22,7 +22,7 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
     let first = *spans.first()?;
     let cost = static_bytes_from(template, first.start);
     let finding = Finding::new(rule, template, first, cost);
-    Some(finding.with("count", &(spans.len() - 1).to_string()))
+    Some(finding.with("count", &spans.len().to_string()))
 }
 
 /// Where cleaning would normalize. A text with forbidden characters is not cleaned; other rules

@@ -29,7 +29,7 @@ impl Weight {
     }
 }
 
-/// A line up to this long that ends with a colon is a label: `Question:`.
+/// A heading or a line with a colon at its end is a label up to this length: `Question:`.
 const MAX_LABEL_BYTES: usize = 32;
 
 /// Weighs a static text with its role marks.
@@ -53,8 +53,10 @@ fn weigh_between(text: &str) -> Weight {
 /// Bytes of a line that are more than tags, marks of a list or heading, and labels.
 fn prose(line: &str) -> usize {
     let words = without_tags(line);
-    let words = words.trim().trim_start_matches(['#', '*', '-', '>', ' ']);
-    let is_label = words.ends_with(':') && words.len() <= MAX_LABEL_BYTES;
+    let words = words.trim();
+    let is_heading = words.starts_with('#');
+    let words = words.trim_start_matches(['#', '*', '-', '>', ' ']);
+    let is_label = (is_heading || words.ends_with(':')) && words.len() <= MAX_LABEL_BYTES;
     if is_label || !words.contains(char::is_alphabetic) {
         return 0;
     }
@@ -97,6 +99,7 @@ mod tests {
         check("</context>", 0);
         check("Question:", 0);
         check("## Documents:", 0);
+        check("# Question", 0);
         check("---", 0);
         check("- Be kind.", 8);
         check("a < b and b > c", 15);

@@ -1,7 +1,7 @@
 //! The report for people: source lines with carets, then one line that sums up.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use headwater_text::shown;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use headwater_text::{Position, shown};
 
 use super::{Outcome, Report, source_line::source_line};
 use crate::finding::{Finding, Severity};
@@ -48,22 +48,25 @@ fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding) -> String 
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    let origin = Origin::path(shown(&outcome.path))
-        .line(finding.position.line)
-        .char_column(finding.position.column);
-    let cost = cost(finding);
+    let path = shown(&outcome.path);
+    let shown_column = line.text[..line.mark.start].chars().count() + 1;
     let snippet = Snippet::source(line.text.as_str())
+        .path(path.as_str())
         .line_start(finding.position.line)
-        .annotation(AnnotationKind::Primary.span(line.mark).label(cost));
-    let group = Group::with_title(
-        level
-            .primary_title(finding.message.as_str())
-            .id(finding.code.as_str()),
+        .annotation(AnnotationKind::Primary.span(line.mark).label(cost(finding)));
+    let title = level
+        .primary_title(finding.message.as_str())
+        .id(finding.code.as_str());
+    let group = Group::with_title(title)
+        .element(snippet)
+        .element(Level::HELP.message(finding.help.as_str()));
+    // The renderer counts columns in the line as it is shown; a reader wants those of the file.
+    let Position { line, column } = finding.position;
+    renderer.render(&[group]).replacen(
+        &format!("{path}:{line}:{shown_column}"),
+        &format!("{path}:{line}:{column}"),
+        1,
     )
-    .element(origin)
-    .element(snippet)
-    .element(Level::HELP.message(finding.help.as_str()));
-    renderer.render(&[group])
 }
 
 fn cost(finding: &Finding) -> Option<String> {
