@@ -1,5 +1,7 @@
 //! `headwater lint` and `headwater explain` as a terminal or a CI job runs them.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::{
     fs,
     io::Write as _,

@@ -67,20 +67,6 @@ fn finding(rule: &Rule, template: &Template, group: &[&Sighting]) -> Finding {
     if group.len() > 1 {
         character.push_str(&format!(" (and {} more)", group.len() - 1));
     }
-    Finding::new(
-        rule,
-        template,
-        span,
-        static_bytes_from(template, span.start),
-    )
-    .with("character", &character)
-}
-
-/// Static bytes from an offset on: what is lost when another copy of the text differs there.
-pub(crate) fn static_bytes_from(template: &Template, offset: usize) -> usize {
-    template
-        .texts()
-        .iter()
-        .map(|text| text.end.saturating_sub(text.start.max(offset)))
-        .sum()
+    Finding::new(rule, template, span, template.static_bytes_from(span.start))
+        .with("character", &character)
 }

@@ -4,7 +4,6 @@ use headwater_template::Template;
 use headwater_text::Span;
 
 use crate::{
-    characters::static_bytes_from,
     finding::Finding,
     rule::{Matcher, Rule},
 };
@@ -37,7 +36,7 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
         .filter(|form| **form != odd)
         .map(|form| FORMS[*form].1)
         .collect();
-    let cost = static_bytes_from(template, span.start);
+    let cost = template.static_bytes_from(span.start);
     let finding = Finding::new(rule, template, span, cost);
     Some(
         finding

@@ -4,7 +4,6 @@ use headwater_template::Template;
 use headwater_text::{Profile, Span, Step, clean};
 
 use crate::{
-    characters::static_bytes_from,
     finding::Finding,
     rule::{Matcher, Rule},
 };
@@ -20,7 +19,7 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
         .flat_map(|text| changed(template, *text))
         .collect();
     let first = *spans.first()?;
-    let cost = static_bytes_from(template, first.start);
+    let cost = template.static_bytes_from(first.start);
     let finding = Finding::new(rule, template, first, cost);
     Some(finding.with("count", &spans.len().to_string()))
 }

@@ -4,7 +4,6 @@ use headwater_template::{Dialect, Template};
 use headwater_text::Span;
 
 use crate::{
-    characters::static_bytes_from,
     finding::Finding,
     rule::{Matcher, Rule},
 };
@@ -32,8 +31,7 @@ pub(crate) fn apply(rules: &[Rule], template: &Template, findings: Vec<Finding>)
         .find(|rule| matches!(rule.matcher, Matcher::Suppression));
     if let Some(rule) = unused {
         for suppression in suppressions.iter().filter(|each| !each.is_used) {
-            let cost = static_bytes_from(template, usize::MAX);
-            let finding = Finding::new(rule, template, suppression.span, cost);
+            let finding = Finding::new(rule, template, suppression.span, 0);
             kept.push(finding.with("name", &suppression.names.join(", ")));
         }
     }

@@ -114,20 +114,20 @@ impl Judge<'_> {
     }
 }
 
-/// Adds a line to the lines that a finding speaks for.
+/// Adds a line to the lines that a finding speaks for; a few of them are enough to find the rest.
 fn also(finding: &mut Finding, line: usize) {
-    let start = finding.position.line;
-    if line == start || finding.message.contains(&format!("line {line})")) {
+    const MOST: usize = 5;
+    let (said, listed) = match finding.message.split_once(" (also in line ") {
+        Some((said, listed)) => (said, listed.trim_end_matches(')')),
+        None => (finding.message.as_str(), ""),
+    };
+    let mut lines: Vec<&str> = listed.split(", ").filter(|line| !line.is_empty()).collect();
+    let new = line.to_string();
+    if line == finding.position.line || lines.last() == Some(&new.as_str()) || lines.len() > MOST {
         return;
     }
-    match finding.message.strip_suffix(')') {
-        Some(listed) if listed.contains(" (also in line ") => {
-            if !listed.ends_with(&format!(" {line}")) {
-                finding.message = format!("{listed}, {line})");
-            }
-        }
-        _ => finding.message.push_str(&format!(" (also in line {line})")),
-    }
+    lines.push(if lines.len() == MOST { "…" } else { &new });
+    finding.message = format!("{said} (also in line {})", lines.join(", "));
 }
 
 fn name(atom: &Atom) -> String {

@@ -1,5 +1,7 @@
 //! Every rule's examples: the bad one gives exactly one finding, the good one none.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use headwater_lint::{Linter, RuleSet};
 use headwater_template::{Dialect, Source, Template};
 

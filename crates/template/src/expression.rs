@@ -206,7 +206,7 @@ struct Atoms {
 impl Atoms {
     fn visit(&mut self, expr: &ast::Expr<'_>) {
         if let Some(path) = path(expr) {
-            return self.push(AtomKind::Variable, path, expr.span());
+            return self.push(AtomKind::Variable, path, whole(expr, expr.span()));
         }
         match expr {
             ast::Expr::Var(_) | ast::Expr::Const(_) => {}
@@ -266,11 +266,8 @@ impl Atoms {
                 self.visit(&get.expr);
                 let receiver = path(&get.expr).unwrap_or_default();
                 let path = format!("{receiver}.{}", get.name);
-                self.push(
-                    AtomKind::Method,
-                    path.trim_start_matches('.').to_owned(),
-                    span,
-                );
+                let path = path.trim_start_matches('.').to_owned();
+                self.push(AtomKind::Method, path, whole(&get.expr, span));
             }
             other => self.visit(other),
         }
@@ -315,6 +312,21 @@ impl Atoms {
             },
             derived: false,
         });
+    }
+}
+
+/// The span of a path or call with what it hangs on: the parser's own begins at the last dot.
+fn whole(expr: &ast::Expr<'_>, mut span: machinery::Span) -> machinery::Span {
+    let mut inner = expr;
+    loop {
+        span.start_offset = span.start_offset.min(inner.span().start_offset);
+        inner = match inner {
+            ast::Expr::GetAttr(node) => &node.expr,
+            ast::Expr::GetItem(node) => &node.expr,
+            ast::Expr::Slice(node) => &node.expr,
+            ast::Expr::Call(node) => &node.expr,
+            _ => return span,
+        };
     }
 }
 

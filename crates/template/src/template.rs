@@ -23,6 +23,8 @@ pub struct Template {
     dialect: Dialect,
     body_start: usize,
     texts: Vec<Span>,
+    /// Bytes of each static text and all behind it.
+    text_bytes_from: Vec<usize>,
     outputs: Vec<Span>,
     comments: Vec<Comment>,
     pieces: Vec<Piece>,
@@ -44,10 +46,12 @@ impl Template {
         let (laid, flow) = lay_out(text, &tree);
         let pieces = measure(laid, &flow);
         problems.sort_by_key(|problem| problem.span);
+        let texts = spans(&marks, MarkKind::Text);
         Self {
             dialect,
             body_start: front.end,
-            texts: spans(&marks, MarkKind::Text),
+            text_bytes_from: sums_from(&texts),
+            texts,
             outputs: spans(&marks, MarkKind::Output),
             comments: comments(text, &marks),
             pieces,
@@ -84,6 +88,16 @@ impl Template {
     /// Static text, in order of the source, with every byte that the file holds.
     pub fn texts(&self) -> &[Span] {
         &self.texts
+    }
+
+    /// How many bytes of static text stand at or behind an offset of the source.
+    pub fn static_bytes_from(&self, offset: usize) -> usize {
+        let index = self.texts.partition_point(|text| text.end <= offset);
+        let (Some(text), Some(bytes)) = (self.texts.get(index), self.text_bytes_from.get(index))
+        else {
+            return 0;
+        };
+        bytes - offset.saturating_sub(text.start)
     }
 
     /// The tags that print a value, in order of the source.
@@ -135,6 +149,20 @@ fn whole(text: &str, start: usize) -> Vec<Mark> {
     } else {
         Vec::new()
     }
+}
+
+fn sums_from(texts: &[Span]) -> Vec<usize> {
+    let mut sum = 0;
+    let mut sums: Vec<usize> = texts
+        .iter()
+        .rev()
+        .map(|text| {
+            sum += text.end - text.start;
+            sum
+        })
+        .collect();
+    sums.reverse();
+    sums
 }
 
 fn spans(marks: &[Mark], kind: MarkKind) -> Vec<Span> {

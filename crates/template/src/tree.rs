@@ -112,7 +112,8 @@ pub(crate) fn build(text: &str, marks: &[Mark], problems: &mut Vec<Problem>) -> 
         if builder.frames.len() > MAX_NESTING {
             let message = format!("tags nest deeper than {MAX_NESTING}; flatten the template");
             problems.push(Problem::new(mark.span, message));
-            break;
+            // That the open tags are not closed is no news.
+            return builder.finish(&mut Vec::new());
         }
     }
     builder.finish(problems)
