@@ -186,7 +186,7 @@ fn inputs_that_cannot_be_judged_are_named_with_a_place() {
         "{% if a %}".repeat(100_000),
         "{% endif %}".repeat(100_000)
     );
-    let brackets = format!("{{{{ {} }}}}", "(".repeat(100_000));
+    let brackets = format!("{{{{ {}x{} }}}}", "(".repeat(100_000), ")".repeat(100_000));
     let cases: [(&str, &[u8], &str); 9] = [
         (
             "utf8.j2",
