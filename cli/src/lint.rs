@@ -75,7 +75,7 @@ const EXIT_FINDINGS: u8 = 1;
 /// Some input could not be judged.
 const EXIT_UNREADABLE: u8 = 2;
 /// Columns of the report where the terminal does not say.
-const DEFAULT_WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 80;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let rules = load_rules(args.rules.as_deref())?;

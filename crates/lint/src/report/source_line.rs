@@ -13,42 +13,62 @@ pub(crate) struct SourceLine {
     pub(crate) mark: Range<usize>,
 }
 
-/// Characters shown before and behind a mark, and of the mark.
-const CONTEXT_BEFORE: usize = 40;
-const CONTEXT_AFTER: usize = 60;
-const MAX_MARK: usize = 60;
+/// Columns that the line number and the frame take.
+const FRAME: usize = 8;
+/// Even a narrow terminal gets this much of a line.
+const MIN_WIDTH: usize = 24;
 
-/// The first line of a finding.
-pub(crate) fn source_line(text: &str, span: Span) -> SourceLine {
+/// The first line of a finding, cut to a terminal of `width` columns.
+pub(crate) fn source_line(text: &str, span: Span, width: usize) -> SourceLine {
     let start = text[..span.start]
         .rfind('\n')
         .map_or(0, |newline| newline + 1);
     let end = text[span.start..]
         .find('\n')
         .map_or(text.len(), |newline| span.start + newline);
-    let before = last(&text[start..span.start], CONTEXT_BEFORE);
-    let marked = first(&text[span.start..span.end.clamp(span.start, end)], MAX_MARK);
-    let after = first(&text[span.end.clamp(span.start, end)..end], CONTEXT_AFTER);
-    let line = format!("{before}{marked}{after}");
+    let mark_end = span.end.clamp(span.start, end);
+    let room = width.saturating_sub(FRAME).max(MIN_WIDTH);
+    let marked = cut(text[span.start..mark_end].chars(), room / 2);
+    let left = room.saturating_sub(columns(&marked));
+    let (reversed, is_cut) = take(text[start..span.start].chars().rev(), left / 2);
+    let before: String = reversed.chars().rev().collect();
+    let before = format!("{}{}", if is_cut { "…" } else { "" }, plain(&before));
+    let left = left.saturating_sub(columns(&before));
+    let after = cut(text[mark_end..end].chars(), left);
     SourceLine {
         mark: before.len()..before.len() + marked.len(),
-        text: line,
+        text: format!("{before}{marked}{after}"),
     }
 }
 
-/// The first characters of a text, shown, with `…` for what is left out.
-fn first(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((cut, _)) => format!("{}…", plain(&text[..cut])),
-        None => plain(text),
+/// The first characters that fit, shown, with `…` for what is left out.
+fn cut(chars: impl Iterator<Item = char>, room: usize) -> String {
+    let (taken, is_cut) = take(chars, room);
+    let mut shown = plain(&taken);
+    if is_cut {
+        shown.push('…');
     }
+    shown
 }
 
-fn last(text: &str, limit: usize) -> String {
-    match text.char_indices().rev().nth(limit) {
-        Some((cut, c)) => format!("…{}", plain(&text[cut + c.len_utf8()..])),
-        None => plain(text),
+/// Characters that fit in `room` columns with one to spare, and whether any are left.
+fn take(chars: impl Iterator<Item = char>, room: usize) -> (String, bool) {
+    let mut taken = String::new();
+    let mut used = 1;
+    for c in chars {
+        used += columns(&plain(c.encode_utf8(&mut [0; 4])));
+        if used > room {
+            return (taken, true);
+        }
+        taken.push(c);
     }
+    (taken, false)
+}
+
+/// Columns of a shown text, at most: everything from Hangul on may be wide.
+fn columns(text: &str) -> usize {
+    let is_wide = |c: char| c >= '\u{1100}' && !('\u{2000}'..'\u{2E80}').contains(&c);
+    text.chars().map(|c| 1 + usize::from(is_wide(c))).sum()
 }
 
 /// Invisible characters written out; tabs as four spaces, so that carets stay under their mark.
@@ -62,7 +82,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, start: usize, end: usize, expected: &str) {
-        let line = source_line(text, Span { start, end });
+        let line = source_line(text, Span { start, end }, 100);
         let marked = format!(
             "{}[{}]{}",
             &line.text[..line.mark.start],
@@ -80,7 +100,7 @@ mod tests {
         check("", 0, 0, "[]");
         check("a\nb", 1, 1, "a[]");
         let long = format!("{}x{}", "あ".repeat(100), "い".repeat(100));
-        let expected = format!("…{}[x]{}…", "あ".repeat(40), "い".repeat(60));
+        let expected = format!("…{}[x]{}…", "あ".repeat(22), "い".repeat(22));
         check(&long, 300, 301, &expected);
     }
 }

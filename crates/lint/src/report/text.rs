@@ -25,7 +25,7 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
     let mut out = String::new();
     for outcome in &report.judged {
         for finding in &outcome.findings {
-            out.push_str(&excerpt(&renderer, outcome, finding));
+            out.push_str(&excerpt(&renderer, outcome, finding, width));
             out.push_str("\n\n");
         }
     }
@@ -41,8 +41,8 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
     out
 }
 
-fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding) -> String {
-    let line = source_line(&outcome.text, finding.span);
+fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding, width: usize) -> String {
+    let line = source_line(&outcome.text, finding.span, width);
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
