@@ -3,7 +3,7 @@
 Usage: tiny_model.py OUT.gguf
 
 The vocabulary is byte-level BPE made here: 256 byte tokens, some merges so that tokens cross
-segment borders as they do in life, and one end token. Nothing is downloaded.
+words as they do in life, and the two markers of chat messages. Nothing is downloaded.
 """
 
 import argparse
@@ -15,7 +15,8 @@ import numpy as np
 LAYERS, HIDDEN, FEED_FORWARD = 2, 64, 128
 HEADS, KV_HEADS, HEAD_DIM = 4, 2, 16
 MAX_TOKENS = 8192
-END = "<|end|>"
+# The borders of chat messages are tokens of their own, as in the vocabularies of chat models.
+MARKERS = ["<|im_start|>", "<|im_end|>"]
 
 # Pairs in the order in which BPE may join them; "Ġ" is the byte-level spelling of a space.
 MERGES = """
@@ -34,9 +35,9 @@ def byte_characters() -> list[str]:
 
 
 def vocabulary() -> tuple[list[str], list[str]]:
-    """All tokens, the end token last, and the merges that make the long ones."""
+    """All tokens, the markers last, and the merges that make the long ones."""
     merges = [pair for line in MERGES.split("\n") for pair in line.split("|") if pair]
-    return [*byte_characters(), *(pair.replace(" ", "") for pair in merges), END], merges
+    return [*byte_characters(), *(pair.replace(" ", "") for pair in merges), *MARKERS], merges
 
 
 def write_header(out: gguf.GGUFWriter, tokens: list[str], merges: list[str]) -> None:
@@ -56,9 +57,9 @@ def write_header(out: gguf.GGUFWriter, tokens: list[str], merges: list[str]) -> 
     out.add_tokenizer_model("gpt2")
     out.add_tokenizer_pre("gpt-2")
     out.add_token_list(tokens)
-    out.add_token_types([control if token == END else normal for token in tokens])
+    out.add_token_types([control if token in MARKERS else normal for token in tokens])
     out.add_token_merges(merges)
-    out.add_eos_token_id(tokens.index(END))
+    out.add_eos_token_id(tokens.index(MARKERS[-1]))
     out.add_add_bos_token(False)
 
 
