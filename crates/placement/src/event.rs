@@ -1,0 +1,123 @@
+//! What a fleet learns from: workers come and go, requests start and end, engines report.
+
+use crate::id::{Generation, RequestId, WorkerId};
+use crate::request::Request;
+
+/// One thing that happened; see [`Fleet::observe`](crate::Fleet::observe).
+///
+/// An event about a worker or a request that the fleet does not know changes nothing.
+/// Closed on purpose: a caller that translates events should not compile when one is added.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A worker was configured or discovered; of a known one, its weight changed.
+    ///
+    /// It begins as [`WorkerState::Starting`] and in generation 0.
+    Joined {
+        /// `WorkerId::of(name)`.
+        worker: WorkerId,
+        /// The name that its route tag is made of.
+        name: &'a str,
+        /// Its share of the work, 1 for an ordinary worker. Anything but a positive, finite
+        /// number counts as 1.
+        weight: f64,
+    },
+    /// A worker is gone for good; all that was known of it goes too.
+    Left {
+        /// Which one.
+        worker: WorkerId,
+    },
+    /// A worker may or may not get requests from now on.
+    State {
+        /// Which one.
+        worker: WorkerId,
+        /// How it is now.
+        state: WorkerState,
+    },
+    /// A worker's process was seen in this generation; another one voids its residency.
+    Generation {
+        /// Which one.
+        worker: WorkerId,
+        /// What it is in now.
+        generation: Generation,
+    },
+    /// A request was sent to a worker: the caller followed a decision (or did not).
+    Dispatched {
+        /// Where it went.
+        worker: WorkerId,
+        /// What later events call it.
+        request: RequestId,
+        /// The request as it was placed.
+        of: &'a Request<'a>,
+    },
+    /// The first byte of the answer came: the prompt has been prefilled.
+    FirstByte {
+        /// Who answered.
+        worker: WorkerId,
+        /// Which request.
+        request: RequestId,
+    },
+    /// The answer ended well.
+    Finished {
+        /// Who answered.
+        worker: WorkerId,
+        /// Which request.
+        request: RequestId,
+    },
+    /// The request ended badly. Before the first byte this takes back what its dispatch had
+    /// made the fleet believe; after it, the prompt has been prefilled all the same.
+    Failed {
+        /// Who failed.
+        worker: WorkerId,
+        /// Which request.
+        request: RequestId,
+    },
+    /// A worker's engine said how it is.
+    Reported {
+        /// Which one.
+        worker: WorkerId,
+        /// What it said.
+        report: Report,
+    },
+}
+
+/// Whether a worker may get requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkerState {
+    /// Not seen healthy yet: gets requests only when no ready worker can.
+    Starting,
+    /// Healthy.
+    Ready,
+    /// Finishes what it has, gets nothing new.
+    Draining,
+    /// Not reachable, gets nothing.
+    Down,
+}
+
+impl WorkerState {
+    /// The name in output and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Draining => "draining",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// What an engine says about itself. A missing value is unknown, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Requests that it is working on.
+    pub running: Option<u32>,
+    /// Requests that wait in its queue.
+    pub waiting: Option<u32>,
+    /// Share of its cache blocks in use, 0..=1; any other value counts as unknown.
+    ///
+    /// NOTE: vLLM counts the blocks of running requests only, so a warm idle worker says 0.
+    /// It measures pressure, not what is resident.
+    pub kv_use: Option<f64>,
+    /// Tokens that its prefix cache can hold, where the engine tells; 0 counts as unknown.
+    pub cache_tokens: Option<u64>,
+}

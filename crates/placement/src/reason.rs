@@ -1,0 +1,145 @@
+//! Why a decision fell as it did, as closed sets: the caller counts and logs them.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::id::WorkerId;
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The worker that gets it.
+    pub worker: WorkerId,
+    /// Every worker that may get it, in order of preference: the chosen one, then the others
+    /// in the order of the request's key. Failover is the next one.
+    pub candidates: Vec<WorkerId>,
+    /// Why this one.
+    pub reason: Reason,
+    /// Tokens of the prompt that the worker is believed to hold; 0 if the prompt has no names.
+    pub matched_tokens: u32,
+    /// Milliseconds until the first byte, as far as the model knows.
+    pub expected_ms: f64,
+}
+
+/// Why a worker was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// It is believed to hold a prefix of the prompt.
+    Resident,
+    /// The client says that it answered the conversation's last turn.
+    Echo,
+    /// Nothing names the prompt's prefixes, but the key's last request went there.
+    Session,
+    /// Nobody is believed to hold anything, and it is the home of the key.
+    Home,
+    /// Nobody is believed to hold anything, and it costs least.
+    Cold,
+    /// The first choice was over its queue limit.
+    SpillQueue,
+    /// The first choice was over its watermark and does not hold the prompt.
+    SpillHot,
+    /// The request failed elsewhere before.
+    Retry,
+    /// The request has nothing to be found by, or the policy looks at load alone.
+    LeastLoaded,
+    /// It was its turn.
+    RoundRobin,
+}
+
+impl Reason {
+    /// Every reason, in the order of declaration.
+    pub const ALL: [Self; 10] = [
+        Self::Resident,
+        Self::Echo,
+        Self::Session,
+        Self::Home,
+        Self::Cold,
+        Self::SpillQueue,
+        Self::SpillHot,
+        Self::Retry,
+        Self::LeastLoaded,
+        Self::RoundRobin,
+    ];
+
+    /// The name in headers, output and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Resident => "resident",
+            Self::Echo => "echo",
+            Self::Session => "session",
+            Self::Home => "home",
+            Self::Cold => "cold",
+            Self::SpillQueue => "spill_queue",
+            Self::SpillHot => "spill_hot",
+            Self::Retry => "retry",
+            Self::LeastLoaded => "least_loaded",
+            Self::RoundRobin => "round_robin",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why no worker can get a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NoWorker {
+    /// The fleet is empty.
+    Empty,
+    /// Every worker is draining or down.
+    NoneReady,
+    /// The request has been tried on every worker that may get requests.
+    AllTried,
+    /// Every worker that is left is at its hard cap.
+    Full,
+}
+
+impl NoWorker {
+    /// Every member, in the order of declaration.
+    pub const ALL: [Self; 4] = [Self::Empty, Self::NoneReady, Self::AllTried, Self::Full];
+
+    /// The name in output and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NoneReady => "none_ready",
+            Self::AllTried => "all_tried",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for NoWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "there are no workers: add one to the configuration",
+            Self::NoneReady => {
+                "every worker is draining or down: see the state of each on the admin port"
+            }
+            Self::AllTried => "every worker that may get requests has failed this one",
+            Self::Full => "every worker is at its hard cap: try again later or raise `hard_cap`",
+        })
+    }
+}
+
+impl Error for NoWorker {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = Reason::ALL.iter().map(|r| r.as_str()).collect();
+        assert_eq!(names.len(), Reason::ALL.len());
+        let names: BTreeSet<_> = NoWorker::ALL.iter().map(|n| n.as_str()).collect();
+        assert_eq!(names.len(), NoWorker::ALL.len());
+    }
+}

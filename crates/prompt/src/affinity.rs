@@ -1,0 +1,74 @@
+//! Which conversation a request belongs to, as one token for proxies that hash a header.
+
+use std::num::NonZeroU32;
+
+use headwater_signature::{AffinityKey, PrefixHash, Seed};
+
+use crate::{Role, Volatility, render::Rendered};
+
+/// How the `Prefix-Affinity` key is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AffinityMode {
+    /// [`Session`](Self::Session) with a session id or more than one user turn, else
+    /// [`Spread`](Self::Spread) over 4. Give a session id from the first turn on where a plain
+    /// hash proxy should keep that turn, too, with the later ones.
+    #[default]
+    Auto,
+    /// One key per conversation: of the session id or, without one, of the text up to the end of
+    /// the first user turn, which is equal on every turn.
+    Session,
+    /// One key per static part.
+    Static,
+    /// So many keys per static part, chosen by the conversation.
+    Spread(NonZeroU32),
+}
+
+/// What [`AffinityMode::Auto`] spreads over when it knows of no conversation.
+const AUTO_WAYS: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
+
+/// Makes the key. `static_prefix` is the name of the static part; without one (shorter than a
+/// block) there is nothing worth sharing, and every mode keys by conversation.
+pub(crate) fn key(
+    mode: AffinityMode,
+    seed: &Seed,
+    session: Option<&str>,
+    static_prefix: Option<PrefixHash>,
+    rendered: &Rendered,
+) -> AffinityKey {
+    let conversation = || match session {
+        Some(id) => AffinityKey::session(seed, id),
+        None => AffinityKey::session(seed, &first_turn(rendered)),
+    };
+    let known = session.is_some() || user_turns(rendered) > 1;
+    match (mode, static_prefix) {
+        (AffinityMode::Static, Some(prefix)) => AffinityKey::prefix(prefix),
+        (AffinityMode::Spread(ways), Some(prefix)) => {
+            AffinityKey::spread(prefix, conversation(), ways)
+        }
+        (AffinityMode::Auto, Some(prefix)) if !known => {
+            AffinityKey::spread(prefix, conversation(), AUTO_WAYS)
+        }
+        _ => conversation(),
+    }
+}
+
+fn user_turns(rendered: &Rendered) -> usize {
+    rendered
+        .turns
+        .iter()
+        .filter(|turn| turn.role == Some(Role::User))
+        .count()
+}
+
+/// Stands for a session id. A prefix hash would not do: it ends at a whole block, and a short
+/// first question on a long static part would not move it.
+fn first_turn(rendered: &Rendered) -> String {
+    let first = rendered.turns.iter().find(|turn| match turn.role {
+        Some(role) => role == Role::User,
+        None => turn.volatility == Volatility::Dynamic,
+    });
+    let end = first.map_or(rendered.text.len(), |turn| turn.end);
+    let text = rendered.text.get(..end).unwrap_or_default();
+    format!("first turn {}", blake3::hash(text.as_bytes()).to_hex())
+}

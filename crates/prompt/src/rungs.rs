@@ -1,0 +1,91 @@
+//! Which prefixes a header names: the borders that matter, then the deepest steps of a ladder.
+
+use headwater_signature::MAX_EMITTED_RUNGS;
+
+/// How many of the newest turns get a rung.
+pub(crate) const NEWEST_TURNS: usize = 4;
+
+/// Whole-block counts to name, rising, at most [`MAX_EMITTED_RUNGS`] and none over `limit`.
+///
+/// `borders` go first, the most important one foremost. What is left goes to the deepest steps
+/// of a ladder whose steps do not depend on the prompt, so that any two prompts share them.
+pub(crate) fn choose(borders: &[u32], limit: u32) -> Vec<u32> {
+    let mut chosen: Vec<u32> = Vec::with_capacity(MAX_EMITTED_RUNGS);
+    let steps: Vec<u32> = ladder().take_while(|step| *step <= limit).collect();
+    let borders = borders
+        .iter()
+        .copied()
+        .filter(|blocks| (1..=limit).contains(blocks));
+    for blocks in borders.chain(steps.into_iter().rev()) {
+        if chosen.len() == MAX_EMITTED_RUNGS {
+            break;
+        }
+        if !chosen.contains(&blocks) {
+            chosen.push(blocks);
+        }
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// 1, 2, 3, 4, 6, 9, 13, …: each step half as high again as the one before.
+fn ladder() -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(1_u32), |step| {
+        let next = step.checked_add(step / 2)?;
+        Some(next.max(step.checked_add(1)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_ladder_is_the_documented_one() {
+        let steps: Vec<u32> = ladder().take(14).collect();
+        assert_eq!(steps, [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 141, 211]);
+    }
+
+    #[test]
+    fn borders_go_before_ladder_steps() {
+        let check = |borders: &[u32], limit, expected: &[u32]| {
+            assert_eq!(
+                choose(borders, limit),
+                expected,
+                "{borders:?} up to {limit}"
+            );
+        };
+        check(&[], 0, &[]);
+        check(&[0, 3], 2, &[1, 2]);
+        check(&[5, 7, 5], 8, &[1, 2, 3, 4, 5, 6, 7]);
+        check(&[1, 5], 100, &[1, 3, 4, 5, 6, 9, 13, 19, 28, 42, 63, 94]);
+    }
+
+    proptest! {
+        #[test]
+        fn rungs_rise_and_stay_within_bounds(
+            borders in prop::collection::vec(0_u32..100_000, 0..6),
+            limit in 0_u32..100_000,
+        ) {
+            let rungs = choose(&borders, limit);
+            prop_assert!(rungs.len() <= MAX_EMITTED_RUNGS);
+            prop_assert!(rungs.is_sorted_by(|a, b| a < b));
+            prop_assert!(rungs.iter().all(|blocks| (1..=limit).contains(blocks)));
+            for border in borders.iter().filter(|border| (1..=limit).contains(*border)) {
+                prop_assert!(rungs.contains(border), "a border lost its rung");
+            }
+        }
+
+        #[test]
+        fn two_prompts_share_ladder_steps(short in 1_u32..5_000, more in 0_u32..5_000) {
+            let deepest = ladder().take_while(|step| *step <= short).last().unwrap();
+            prop_assert!(choose(&[], short).contains(&deepest));
+            // The longer prompt lists it too, as long as fewer than twelve steps lie above.
+            let above = ladder().skip_while(|step| *step <= deepest)
+                .take_while(|step| *step <= short + more).count();
+            prop_assert_eq!(choose(&[], short + more).contains(&deepest), above < MAX_EMITTED_RUNGS);
+        }
+    }
+}

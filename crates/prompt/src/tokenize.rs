@@ -1,0 +1,76 @@
+//! From text to tokens: the trait, and its two implementations.
+
+use std::ops::Range;
+
+use crate::TokenizeError;
+
+mod bytes;
+mod huggingface;
+
+pub use bytes::BytesTokenizer;
+pub use huggingface::HfTokenizer;
+
+/// Turns a rendered prompt into the tokens that are signed.
+///
+/// The same text under the same [`identity`](Self::identity) must give the same tokens on every
+/// machine and on every call, whatever was encoded before.
+pub trait Tokenize {
+    /// What decides the ids: code, its version, and a digest of the vocabulary. Part of the
+    /// fingerprint.
+    fn identity(&self) -> String;
+
+    /// Whether [`encode`](Self::encode) adds the vocabulary's own start and end tokens. Part of
+    /// the fingerprint.
+    fn special_tokens(&self) -> SpecialTokens;
+
+    /// How firm the tokens before a border are, when nothing is known about what follows
+    /// (`None`) or when a marker of the renderer follows.
+    fn seam(&self, next: Option<&str>) -> Seam;
+
+    /// Encodes `text`. Only `markers`, byte ranges in rising order, may become control ids; the
+    /// same characters anywhere else are ordinary text.
+    ///
+    /// # Errors
+    /// What the tokenizer cannot encode, see [`TokenizeError`].
+    fn encode(&self, text: &str, markers: &[Range<usize>]) -> Result<Tokens, TokenizeError>;
+}
+
+/// Whether a tokenizer adds its vocabulary's own start and end tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpecialTokens {
+    /// As a completion endpoint does by default.
+    Added,
+    /// As a chat endpoint does, whose template has them already.
+    #[default]
+    Omitted,
+}
+
+/// How firm the tokens before a border are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seam {
+    /// Whole tokens before the border stay, whatever follows.
+    Exact,
+    /// What follows may merge with what is before. Try and see.
+    Probe,
+}
+
+/// The tokens of a text.
+///
+/// Not `non_exhaustive`: other implementations of [`Tokenize`] have to make it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// The ids, in order.
+    pub ids: Vec<u32>,
+    /// For each id the byte of the text at which it ends, never falling. A token that the
+    /// tokenizer adds behind the text ends after the last byte.
+    pub ends: Vec<usize>,
+    /// How many of the ids the tokenizer added in front of the text.
+    pub leading: usize,
+}
+
+impl Tokens {
+    /// How many tokens end at or before `byte`.
+    pub fn before(&self, byte: usize) -> usize {
+        self.ends.partition_point(|end| *end <= byte)
+    }
+}

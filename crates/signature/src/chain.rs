@@ -1,0 +1,74 @@
+//! The hash chain: one name for every whole block border of a growing token sequence.
+
+use std::fmt;
+
+use crate::{BlockSize, PrefixHash, scheme::derive};
+
+const CHAIN_CONTEXT: &str = "headwater prefix signature v1 chain";
+const STATE_BYTES: usize = 32;
+
+/// Turns tokens into prefix hashes, as they come.
+///
+/// The work of [`extend`](Self::extend) is proportional to the tokens that are new. A clone is a
+/// fork: the shared part of two prompts is hashed once.
+#[derive(Clone)]
+pub struct Chain {
+    /// The next block's preimage so far: the 32-byte state, then the tokens of the open block.
+    preimage: Vec<u8>,
+    preimage_bytes: usize,
+    hashes: Vec<PrefixHash>,
+    tokens: usize,
+}
+
+impl Chain {
+    pub(crate) fn new(seed: &[u8; 32], block: BlockSize) -> Self {
+        let start: [u8; STATE_BYTES] = derive(CHAIN_CONTEXT, &[seed]);
+        Self {
+            preimage: start.to_vec(),
+            preimage_bytes: STATE_BYTES + 4 * block.get() as usize,
+            hashes: Vec::new(),
+            tokens: 0,
+        }
+    }
+
+    /// Appends tokens; every block they complete gets its name.
+    pub fn extend(&mut self, tokens: &[u32]) {
+        for token in tokens {
+            self.preimage.extend_from_slice(&token.to_le_bytes());
+            if self.preimage.len() == self.preimage_bytes {
+                self.close_block();
+            }
+        }
+        self.tokens += tokens.len();
+    }
+
+    /// One hash per whole block: the first names the first block, the second the first two, ….
+    /// The tokens after the last border have no name.
+    pub fn hashes(&self) -> &[PrefixHash] {
+        &self.hashes
+    }
+
+    /// The number of tokens so far, those of the open block included.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    fn close_block(&mut self) {
+        let state = *blake3::hash(&self.preimage).as_bytes();
+        self.preimage.clear();
+        self.preimage.extend_from_slice(&state);
+        let [a, b, c, d, e, f, g, h, ..] = state;
+        self.hashes
+            .push(PrefixHash::from_bytes([a, b, c, d, e, f, g, h]));
+    }
+}
+
+impl fmt::Debug for Chain {
+    /// Shows neither the state nor the tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain")
+            .field("tokens", &self.tokens)
+            .field("hashes", &self.hashes)
+            .finish_non_exhaustive()
+    }
+}
