@@ -24,7 +24,7 @@ mod report;
 
 use fleet::Fleet;
 use load::{Load, TURNS};
-use report::{Outcome, Turn};
+use report::{Outcome, Report, Turn};
 use talk::Line;
 
 /// Arguments of `headwater demo`.
@@ -112,7 +112,8 @@ fn progress_bar(turns: usize) -> ProgressBar {
 fn print(outcomes: &[Outcome], args: &Args) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.json {
-        return writeln!(out, "{:#}", report::json(outcomes));
+        let report = Report { policies: outcomes };
+        return writeln!(out, "{}", serde_json::to_string_pretty(&report)?);
     }
     writeln!(
         out,

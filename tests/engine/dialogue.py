@@ -32,7 +32,7 @@ class Conversation:
     system: str
     questions: list[str]
     messages: list[tuple[str, str]] = field(default_factory=list)
-    route: tuple[str, int] | None = None  # the worker's tag and the tokens of the last answered turn
+    route: tuple[str, int] | None = None  # the last answer's `Prefix-Route` and its prompt's signed tokens
 
     def ask(self, turn: int) -> None:
         self.messages.append(("user", self.questions[turn]))

@@ -5,6 +5,7 @@ import re
 import subprocess
 import urllib.request
 from dataclasses import dataclass
+from enum import Enum
 
 from dialogue import Conversation
 from processes import binary
@@ -12,7 +13,7 @@ from processes import binary
 ANSWER_TOKENS = 32
 # The model's weights are random. Letters keep its answers text that a person could have typed.
 ANSWER_GRAMMAR = "root ::= [a-z] [a-z ]{20,200}"
-ROUTE = re.compile(r"w=:(?P<tag>[A-Za-z0-9+/=]+):.*?matched=(?P<matched>\d+).*?reason=(?P<reason>\w+)")
+ROUTE = re.compile(r"w=:(?P<tag>[A-Za-z0-9+/=]+):, matched=(?P<matched>\d+), reason=(?P<reason>\w+)")
 
 
 @dataclass
@@ -25,18 +26,27 @@ class Answer:
     route: str | None  # the `Prefix-Route` header as it came
 
 
-def signed(conversation: Conversation) -> tuple[str, dict[str, str]]:
-    """The canonical text of the conversation and its two headers, from the `headwater` program."""
+@dataclass
+class Signed:
+    """What `headwater sign` makes of a conversation so far."""
+
+    text: str
+    tokens: int
+    headers: dict[str, str]
+
+
+def signed(conversation: Conversation) -> Signed:
+    """Runs `headwater sign`; with the route of the last answer, if the conversation remembers one."""
     command = [binary("headwater"), "sign", "-", "--format", "json"]
     if conversation.route:
-        tag, tokens = conversation.route
-        command += ["--route", tag, "--route-tokens", str(tokens)]
+        route, tokens = conversation.route
+        command += ["--route", route, "--route-tokens", str(tokens)]
     prompt_file = json.dumps(conversation.prompt_file())
     done = subprocess.run(command, input=prompt_file, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"`{' '.join(command)}` failed: {done.stderr}")
     result = json.loads(done.stdout)
-    return result["text"], result["headers"]
+    return Signed(result["text"], result["tokens"], result["headers"])
 
 
 def send(url: str, text: str, headers: dict[str, str]) -> Answer:
@@ -54,16 +64,25 @@ def send(url: str, text: str, headers: dict[str, str]) -> Answer:
 
 def parsed_route(answer: Answer) -> re.Match[str]:
     """The parts of an answer's `Prefix-Route`; every answer through a router must have one."""
-    found = ROUTE.search(answer.route or "")
+    found = ROUTE.fullmatch(answer.route or "")
     if found is None:
         raise SystemExit(f"expected `Prefix-Route: w=:…:, matched=…, reason=…`, got `{answer.route}`")
     return found
 
 
-def hold_turn(conversation: Conversation, turn: int, url: str) -> Answer:
+class Echo(Enum):
+    """Whether the next turn of a conversation says where the last answer came from."""
+
+    OFF = "off"
+    ON = "on"
+
+
+def hold_turn(conversation: Conversation, turn: int, url: str, echo: Echo = Echo.OFF) -> Answer:
     """Asks question `turn` (from 0) at `url` and adds the engine's answer to the conversation."""
     conversation.ask(turn)
-    text, headers = signed(conversation)
-    answer = send(url, text, headers)
+    prompt = signed(conversation)
+    answer = send(url, prompt.text, prompt.headers)
     conversation.answer(answer.text)
+    if echo is Echo.ON and answer.route:
+        conversation.route = (answer.route, prompt.tokens)
     return answer

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Callable
 
 from dialogue import TURNS, Conversation, conversations
-from exchange import Answer, hold_turn, parsed_route, send
+from exchange import Answer, Echo, hold_turn, parsed_route, send
 from processes import engines, router
 
 ENGINES = 2
@@ -96,11 +96,10 @@ def check_echo(model: Path, logs: Path) -> None:
 
 def stays_with_worker(talk: Conversation, start: str, stranger: str) -> bool:
     """Whether turn 2, with the route of turn 1 in its signature, reached the engine of turn 1."""
-    before = hold_turn(talk, 0, start)
-    tag = parsed_route(before)["tag"]
-    talk.route = (tag, before.prompt_tokens)
-    now = hold_turn(talk, 1, stranger)
-    return parsed_route(now)["tag"] == tag and now.cached_tokens >= WANTED_HIT_RATE * before.prompt_tokens
+    before = hold_turn(talk, 0, start, Echo.ON)
+    now = hold_turn(talk, 1, stranger, Echo.ON)
+    same_worker = parsed_route(now)["tag"] == parsed_route(before)["tag"]
+    return same_worker and now.cached_tokens >= WANTED_HIT_RATE * before.prompt_tokens
 
 
 def leave_cleanly() -> None:

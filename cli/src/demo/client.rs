@@ -54,7 +54,7 @@ pub(super) async fn complete(
     })
 }
 
-const ANSWER_TOKENS: u32 = 24;
+const ANSWER_TOKENS: u32 = 16;
 
 /// An event stream as far as it has come.
 #[derive(Default)]

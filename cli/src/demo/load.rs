@@ -16,8 +16,8 @@ const DOCUMENT_BYTES: usize = 10_000;
 const QUESTION_BYTES: usize = 160;
 /// Conversations begin evenly over this much time each.
 const ARRIVAL_GAP: Duration = Duration::from_millis(80);
-const THINK_MIN: Duration = Duration::from_millis(250);
-const THINK_SPREAD: Duration = Duration::from_millis(450);
+const THINK_MIN: Duration = Duration::from_millis(150);
+const THINK_SPREAD: Duration = Duration::from_millis(300);
 
 /// Everything that is said, and when.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 
 /// One answered turn.
 #[derive(Clone, Debug)]
@@ -59,21 +59,34 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// The machine-readable form.
-pub(super) fn json(outcomes: &[Outcome]) -> Value {
-    let policies: Map<String, Value> =
-        outcomes.iter().map(|outcome| (outcome.policy.to_owned(), policy_json(outcome))).collect();
-    json!({ "policies": policies })
+/// The machine-readable form, policies in the order in which they ran.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    #[serde(serialize_with = "by_name")]
+    pub(super) policies: &'a [Outcome],
 }
 
-fn policy_json(outcome: &Outcome) -> Value {
-    json!({
-        "hit_rate": rounded(outcome.hit_rate(), 4),
-        "hit_rate_later_turns": rounded(outcome.hit_rate_later_turns(), 4),
-        "ttft_mean_ms": rounded(outcome.ttft_mean_ms(), 1),
-        "ttft_p99_ms": rounded(outcome.ttft_p99_ms(), 1),
-        "requests_per_worker": outcome.requests_per_worker,
-    })
+#[derive(Serialize)]
+struct Figures<'a> {
+    hit_rate: f64,
+    hit_rate_later_turns: f64,
+    ttft_mean_ms: f64,
+    ttft_p99_ms: f64,
+    requests_per_worker: &'a [usize],
+}
+
+fn by_name<S: Serializer>(outcomes: &&[Outcome], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(outcomes.iter().map(|outcome| (outcome.policy, figures(outcome))))
+}
+
+fn figures(outcome: &Outcome) -> Figures<'_> {
+    Figures {
+        hit_rate: rounded(outcome.hit_rate(), 4),
+        hit_rate_later_turns: rounded(outcome.hit_rate_later_turns(), 4),
+        ttft_mean_ms: rounded(outcome.ttft_mean_ms(), 1),
+        ttft_p99_ms: rounded(outcome.ttft_p99_ms(), 1),
+        requests_per_worker: &outcome.requests_per_worker,
+    }
 }
 
 fn rounded(value: f64, digits: i32) -> f64 {
@@ -135,11 +148,12 @@ mod tests {
 
     #[test]
     fn figures_come_from_the_turns() {
-        let json = json(&[outcome("headwater", &[(0, 300, 1000, 0), (1, 100, 1000, 900)])]);
-        let expected = json!({ "policies": { "headwater": {
-            "hit_rate": 0.45, "hit_rate_later_turns": 0.9, "ttft_mean_ms": 200.0, "ttft_p99_ms": 300.0,
-            "requests_per_worker": [48, 120, 60, 12],
-        } } });
+        let measured = [outcome("headwater", &[(0, 300, 1000, 0), (1, 100, 1000, 900)])];
+        let json = serde_json::to_string(&Report { policies: &measured }).unwrap();
+        let expected = concat!(
+            r#"{"policies":{"headwater":{"hit_rate":0.45,"hit_rate_later_turns":0.9,"#,
+            r#""ttft_mean_ms":200.0,"ttft_p99_ms":300.0,"requests_per_worker":[48,120,60,12]}}}"#,
+        );
         assert_eq!(json, expected);
     }
 

@@ -73,7 +73,7 @@ impl Talk<'_> {
         let mut said = self.said.iter().cloned();
         let first = said.next().context("a conversation starts with a question")?;
         let prompt = said.fold(front.dynamic(first), PromptBuilder::dynamic).build()?;
-        Ok(prompt.sign(&BytesTokenizer::new(), &options)?)
+        Ok(prompt.sign(&BytesTokenizer, &options)?)
     }
 }
 
