@@ -1,2 +1,3 @@
 //! Placeholder.
-#[test] fn t() {}
+#[test]
+fn t() {}

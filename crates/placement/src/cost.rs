@@ -35,4 +35,40 @@ impl PrefillModel {
             + self.token_ms * uncached
             + self.pair_ms * uncached * (cached + uncached / 2.0)
     }
+
+    /// The same in microseconds, to be added up and taken off again exactly.
+    pub(crate) fn micros(&self, uncached: u32, cached: u32) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "not negative and at most an hour"
+        )]
+        let micros = (self.ms(uncached, cached) * 1_000.0).min(HOUR_US) as u64;
+        micros
+    }
+}
+
+/// No prefill takes longer; sums of this cannot overflow.
+const HOUR_US: f64 = 3.6e9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cached_token_costs_only_attention() {
+        let model = PrefillModel::default();
+        let check = |uncached, cached, expected: f64| {
+            let found = model.ms(uncached, cached);
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{uncached} {cached}: {found}"
+            );
+        };
+        check(1_000, 0, 8.0 + 60.0 + 0.3);
+        check(1_000, 100_000, 8.0 + 60.0 + 60.3);
+        // The last token is always computed.
+        check(0, 0, model.ms(1, 0));
+        assert_eq!(model.micros(1_000, 0), 68_300);
+        assert_eq!(model.micros(u32::MAX, u32::MAX), 3_600_000_000);
+    }
 }

@@ -1,51 +1,34 @@
-//! The fleet: learns from events, places requests.
+//! The fleet and its decision: `place` chooses, `observe` (in `learn.rs`) learns.
 
 use std::collections::BTreeMap;
 
-use crate::event::{Event, Report, WorkerState};
-use crate::id::{At, Generation, RequestId, WorkerId};
+use crate::belief::Ground;
+use crate::event::WorkerState;
+use crate::id::{At, RequestId, WorkerId};
+use crate::learn::Flight;
+use crate::prospect::Prospect;
 use crate::reason::{Decision, NoWorker, Reason};
 use crate::request::Request;
-use crate::settings::{Settings, SettingsError};
+use crate::residency::Residency;
+use crate::settings::{Policy, Settings, SettingsError};
+use crate::sought::{By, Sought};
+use crate::spill::{self, Choice, Spilled};
+use crate::worker::Worker;
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
+///
+/// A value like any other: clone it, swap it, replay events into it. The same events and the
+/// same request give the same decision on every machine.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    settings: Settings,
-    workers: BTreeMap<WorkerId, WorkerView>,
-    in_flight: BTreeMap<RequestId, WorkerId>,
-}
-
-/// What is known of one worker, for people and metrics.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct WorkerView {
-    /// Its id.
-    pub id: WorkerId,
-    /// Its name.
-    pub name: String,
-    /// Its share of the work.
-    pub weight: f64,
-    /// Whether it may get requests.
-    pub state: WorkerState,
-    /// Which life of its process it is in.
-    pub generation: Generation,
-    /// Whether it is over its watermark, as of the latest event.
-    pub hot: bool,
-    /// Requests that this fleet sent there and that have not ended.
-    pub in_flight: u32,
-    /// Those of them that have had no first byte.
-    pub waiting: u32,
-    /// Uncached prompt tokens of those.
-    pub uncached_tokens: u64,
-    /// Milliseconds that their prefill is expected to take.
-    pub pending_ms: f64,
-    /// What the engine said last.
-    pub reported: Option<Report>,
-    /// When it said so.
-    pub reported_at: Option<At>,
-    /// Entries of the residency table that name it.
-    pub residency: usize,
+    pub(crate) settings: Settings,
+    pub(crate) workers: BTreeMap<WorkerId, Worker>,
+    pub(crate) flights: BTreeMap<RequestId, Flight>,
+    pub(crate) residency: Residency,
+    /// Requests dispatched so far: whose turn it is where nothing else decides.
+    pub(crate) dispatches: u64,
+    /// When the latest event was.
+    pub(crate) latest: At,
 }
 
 impl Fleet {
@@ -55,119 +38,132 @@ impl Fleet {
     /// A setting is outside its range; the error names it.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
+        let workers_per_prefix = usize::try_from(settings.workers_per_prefix).unwrap_or(1);
         Ok(Self {
             settings,
             workers: BTreeMap::new(),
-            in_flight: BTreeMap::new(),
+            flights: BTreeMap::new(),
+            residency: Residency::new(workers_per_prefix),
+            dispatches: 0,
+            latest: At::default(),
         })
     }
 
-    /// Learns from one event; chooses nothing.
-    pub fn observe(&mut self, at: At, event: &Event<'_>) {
-        match *event {
-            Event::Joined {
-                worker,
-                name,
-                weight,
-            } => {
-                self.workers.entry(worker).or_insert_with(|| WorkerView {
-                    id: worker,
-                    name: name.to_owned(),
-                    weight,
-                    state: WorkerState::Starting,
-                    generation: Generation::default(),
-                    hot: false,
-                    in_flight: 0,
-                    waiting: 0,
-                    uncached_tokens: 0,
-                    pending_ms: 0.0,
-                    reported: None,
-                    reported_at: None,
-                    residency: 0,
-                });
-            }
-            Event::Left { worker } => {
-                self.workers.remove(&worker);
-                self.in_flight.retain(|_, at| *at != worker);
-            }
-            Event::State { worker, state } => {
-                if let Some(w) = self.workers.get_mut(&worker) {
-                    w.state = state;
-                }
-            }
-            Event::Generation { worker, generation } => {
-                if let Some(w) = self.workers.get_mut(&worker) {
-                    w.generation = generation;
-                }
-            }
-            Event::Dispatched {
-                worker, request, ..
-            } => {
-                if let Some(w) = self.workers.get_mut(&worker)
-                    && self.in_flight.insert(request, worker).is_none()
-                {
-                    w.in_flight += 1;
-                }
-            }
-            Event::FirstByte { .. } => {}
-            Event::Finished { request, .. } | Event::Failed { request, .. } => {
-                if let Some(worker) = self.in_flight.remove(&request)
-                    && let Some(w) = self.workers.get_mut(&worker)
-                {
-                    w.in_flight -= 1;
-                }
-            }
-            Event::Reported { worker, report } => {
-                if let Some(w) = self.workers.get_mut(&worker) {
-                    w.reported = Some(report);
-                    w.reported_at = Some(at);
-                }
-            }
-        }
-    }
-
-    /// Chooses a worker for a request; changes nothing.
-    ///
-    /// # Errors
-    /// No worker can get it.
-    pub fn place(&self, _at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
-        let mut pool: Vec<&WorkerView> = self
-            .workers
-            .values()
-            .filter(|w| w.state == WorkerState::Ready && !request.excluded.contains(&w.id))
-            .collect();
-        pool.sort_by_key(|w| (w.in_flight, w.id));
-        let Some(chosen) = pool.first() else {
-            return Err(NoWorker::NoneReady);
-        };
-        Ok(Decision {
-            worker: chosen.id,
-            candidates: pool.iter().map(|w| w.id).collect(),
-            reason: Reason::LeastLoaded,
-            matched_tokens: 0,
-            expected_ms: self
-                .settings
-                .prefill
-                .ms(self.settings.assumed_prompt_tokens, 0),
-        })
-    }
-
-    /// Every worker, sorted by name.
-    pub fn workers(&self) -> impl Iterator<Item = WorkerView> {
-        let mut views: Vec<WorkerView> = self.workers.values().cloned().collect();
-        views.sort_by(|a, b| a.name.cmp(&b.name));
-        views.into_iter()
-    }
-
-    /// Entries in the residency table.
-    #[must_use]
-    pub fn residency_len(&self) -> usize {
-        0
-    }
-
-    /// The settings.
+    /// The settings that it was made with.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Chooses a worker for a request; changes nothing. Whoever follows the decision says so
+    /// with [`Event::Dispatched`](crate::Event::Dispatched).
+    ///
+    /// # Errors
+    /// No worker may get the request; see [`NoWorker`].
+    pub fn place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
+        let pool = self.eligible(at, request)?;
+        let sought = Sought::of(request, &self.settings);
+        let prospects = self.prospects(at, &sought, &pool);
+        let choice = match self.settings.policy {
+            Policy::Cost => spill::choose(&prospects, &self.settings),
+            Policy::LeastRequests => spill::fewest_requests(&prospects),
+            Policy::RoundRobin => prospects.first().map(Choice::unspilled),
+        };
+        let choice = choice.ok_or(NoWorker::Empty)?;
+        let reason = self.reason(request, &sought, &prospects, choice);
+        Ok(decision(choice.prospect, &prospects, reason))
+    }
+
+    /// The workers that may get the request, in the order of their ids: ready ones or, if there
+    /// is none, starting ones; neither tried before nor at the hard cap.
+    fn eligible(&self, at: At, request: &Request<'_>) -> Result<Vec<&Worker>, NoWorker> {
+        let untried = |state: WorkerState| {
+            let all = self.workers.values().filter(move |w| w.state == state);
+            all.filter(|w| !request.excluded.contains(&w.id))
+                .collect::<Vec<_>>()
+        };
+        let mut pool = untried(WorkerState::Ready);
+        if pool.is_empty() {
+            pool = untried(WorkerState::Starting);
+        }
+        if pool.is_empty() {
+            return Err(self.nobody());
+        }
+        if let Some(cap) = self.settings.hard_cap {
+            let full = |w: &Worker| {
+                f64::from(w.in_flight(at, &self.settings)) + 1.0 > f64::from(cap) * w.weight
+            };
+            pool.retain(|w| !full(w));
+        }
+        if pool.is_empty() {
+            Err(NoWorker::Full)
+        } else {
+            Ok(pool)
+        }
+    }
+
+    /// Why nobody is left before any cap.
+    fn nobody(&self) -> NoWorker {
+        let live = |w: &Worker| matches!(w.state, WorkerState::Starting | WorkerState::Ready);
+        if self.workers.is_empty() {
+            NoWorker::Empty
+        } else if self.workers.values().any(live) {
+            NoWorker::AllTried
+        } else {
+            NoWorker::NoneReady
+        }
+    }
+
+    /// Whose turn it is among that many.
+    pub(crate) fn turn(&self, workers: usize) -> usize {
+        let turn = self.dispatches.checked_rem(workers as u64).unwrap_or(0);
+        usize::try_from(turn).unwrap_or(0)
+    }
+
+    /// Why the choice is what it is: the strongest cause first.
+    fn reason(
+        &self,
+        request: &Request<'_>,
+        sought: &Sought<'_>,
+        prospects: &[Prospect<'_>],
+        choice: Choice<'_, '_>,
+    ) -> Reason {
+        if !request.excluded.is_empty() {
+            return Reason::Retry;
+        }
+        match (self.settings.policy, choice.spilled) {
+            (Policy::RoundRobin, _) => return Reason::RoundRobin,
+            (Policy::LeastRequests, _) => return Reason::LeastLoaded,
+            (Policy::Cost, Spilled::Hot) => return Reason::SpillHot,
+            (Policy::Cost, Spilled::Queue) => return Reason::SpillQueue,
+            (Policy::Cost, Spilled::No) => {}
+        }
+        let is_home = prospects
+            .first()
+            .is_some_and(|p| p.worker.id == choice.prospect.worker.id);
+        match (choice.prospect.belief.ground, sought.by) {
+            (Ground::Resident, _) => Reason::Resident,
+            (Ground::Echo, _) => Reason::Echo,
+            (Ground::Session, _) => Reason::Session,
+            (Ground::Prior, _) => Reason::Home,
+            (Ground::Nothing, By::Nothing) => Reason::LeastLoaded,
+            (Ground::Nothing, _) if is_home => Reason::Home,
+            (Ground::Nothing, _) => Reason::Cold,
+        }
+    }
+}
+
+fn decision(chosen: &Prospect<'_>, prospects: &[Prospect<'_>], reason: Reason) -> Decision {
+    let worker = chosen.worker.id;
+    let others = prospects
+        .iter()
+        .map(|p| p.worker.id)
+        .filter(|id| *id != worker);
+    Decision {
+        worker,
+        candidates: std::iter::once(worker).chain(others).collect(),
+        reason,
+        matched_tokens: chosen.belief.matched_tokens(),
+        expected_ms: chosen.expected_ms,
     }
 }

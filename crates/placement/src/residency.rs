@@ -100,20 +100,34 @@ impl Residency {
         let known = self.holders(name).iter().find(|h| {
             h.worker == worker && h.status == Status::Confirmed && wear.spares(h.sent_at)
         });
-        let expected =
-            Holder { worker, sent_at: wear.sent_tokens, used: 0, status: Status::ExpectedBy(by) };
+        let expected = Holder {
+            worker,
+            sent_at: wear.sent_tokens,
+            used: 0,
+            status: Status::ExpectedBy(by),
+        };
         self.put(name, known.copied().unwrap_or(expected));
     }
 
     /// The worker has prefilled this prefix.
     pub(crate) fn confirm(&mut self, name: Name, worker: WorkerId, wear: Wear) {
         let sent_at = wear.sent_tokens;
-        self.put(name, Holder { worker, sent_at, used: 0, status: Status::Confirmed });
+        self.put(
+            name,
+            Holder {
+                worker,
+                sent_at,
+                used: 0,
+                status: Status::Confirmed,
+            },
+        );
     }
 
     /// The request failed: what only it made us expect is not there.
     pub(crate) fn withdraw(&mut self, name: Name, worker: WorkerId, by: RequestId) {
-        self.retain(name, |h| h.worker != worker || h.status != Status::ExpectedBy(by));
+        self.retain(name, |h| {
+            h.worker != worker || h.status != Status::ExpectedBy(by)
+        });
     }
 
     /// The worker's cache is gone.
@@ -170,7 +184,9 @@ impl Residency {
 
     /// Keeps the holders of one name that `keep` says; a name without holders goes.
     fn retain(&mut self, name: Name, keep: impl Fn(&Holder) -> bool) {
-        let Some(entry) = self.entries.get_mut(&name) else { return };
+        let Some(entry) = self.entries.get_mut(&name) else {
+            return;
+        };
         for gone in entry.holders.iter().filter(|h| !keep(h)) {
             release(&mut self.held, gone.worker);
         }
@@ -183,16 +199,25 @@ impl Residency {
 
     fn shrink_to(&mut self, names: usize) {
         while self.entries.len() > names {
-            let Some((_, oldest)) = self.by_use.pop_first() else { return };
-            let Some(entry) = self.entries.remove(&oldest) else { continue };
-            entry.holders.iter().for_each(|h| release(&mut self.held, h.worker));
+            let Some((_, oldest)) = self.by_use.pop_first() else {
+                return;
+            };
+            let Some(entry) = self.entries.remove(&oldest) else {
+                continue;
+            };
+            entry
+                .holders
+                .iter()
+                .for_each(|h| release(&mut self.held, h.worker));
         }
     }
 }
 
 /// Takes one name off a worker's count.
 fn release(held: &mut BTreeMap<WorkerId, usize>, worker: WorkerId) {
-    let Some(count) = held.get_mut(&worker) else { return };
+    let Some(count) = held.get_mut(&worker) else {
+        return;
+    };
     *count -= 1;
     if *count == 0 {
         held.remove(&worker);
@@ -207,7 +232,10 @@ mod tests {
     const B: RequestId = RequestId(2);
 
     fn wear(sent_tokens: u64) -> Wear {
-        Wear { sent_tokens, limit_tokens: 100 }
+        Wear {
+            sent_tokens,
+            limit_tokens: 100,
+        }
     }
 
     fn worker(number: u32) -> WorkerId {
@@ -221,7 +249,11 @@ mod tests {
     }
 
     fn who(table: &Residency, name: u64) -> Vec<WorkerId> {
-        table.holders(Name::Session(name)).iter().map(|h| h.worker).collect()
+        table
+            .holders(Name::Session(name))
+            .iter()
+            .map(|h| h.worker)
+            .collect()
     }
 
     #[test]
@@ -229,7 +261,10 @@ mod tests {
         let (mut table, w, name) = (table(8), worker(0), Name::Session(7));
         table.expect(name, w, A, wear(0));
         table.withdraw(name, w, A);
-        assert_eq!((who(&table, 7), table.len(), table.held_by(w)), (vec![], 0, 0));
+        assert_eq!(
+            (who(&table, 7), table.len(), table.held_by(w)),
+            (vec![], 0, 0)
+        );
 
         // A second request relies on the same prefix: the first one's failure is not its own.
         table.expect(name, w, A, wear(0));
@@ -262,7 +297,10 @@ mod tests {
         table.confirm(Name::Session(2), w, wear(0));
         table.expect(Name::Session(1), w, A, wear(0));
         table.confirm(Name::Session(3), w, wear(0));
-        assert_eq!((who(&table, 1), who(&table, 2), who(&table, 3)), (vec![w], vec![], vec![w]));
+        assert_eq!(
+            (who(&table, 1), who(&table, 2), who(&table, 3)),
+            (vec![w], vec![], vec![w])
+        );
         assert_eq!((table.len(), table.held_by(w)), (2, 2));
         table.resize(1);
         assert_eq!((table.len(), table.held_by(w)), (1, 1));

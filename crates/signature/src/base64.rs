@@ -17,25 +17,44 @@ pub(crate) fn write_url(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result
         .try_for_each(|chunk| write_letters(f, chunk, '-', '_'))
 }
 
-/// Reads exactly `bytes.len()` bytes out of their canonical padded text: `None` when the text has
+/// Reads `N` bytes, 15 at most, out of their canonical padded text: `None` when the text has
 /// another length, a foreign letter, or bits set in its padding.
-pub(crate) fn read_exact(text: &[u8], bytes: &mut [u8]) -> Option<()> {
-    if text.len() != bytes.len().div_ceil(3) * 4 {
+#[inline]
+pub(crate) fn read_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let (letters, padding) = text.split_at_checked((8 * N).div_ceil(6))?;
+    if text.len() != N.div_ceil(3) * 4 || padding.iter().any(|byte| *byte != b'=') {
         return None;
     }
-    for (group, chunk) in text.chunks_exact(4).zip(bytes.chunks_mut(3)) {
-        read_group(group, chunk)?;
+    let (mut bits, mut all) = (0_u128, 0);
+    for letter in letters {
+        let value = LETTERS[usize::from(*letter)];
+        all |= value;
+        bits = bits << 6 | u128::from(value & 63);
     }
-    Some(())
+    let spare = 6 * letters.len() - 8 * N;
+    if all == FOREIGN || bits & ((1 << spare) - 1) != 0 {
+        return None;
+    }
+    let bits = (bits >> spare).to_be_bytes();
+    bits.last_chunk().copied()
+}
+
+/// Whether `byte` is one of the 64 letters.
+pub(crate) fn is_letter(byte: u8) -> bool {
+    LETTERS[usize::from(byte)] != FOREIGN
 }
 
 fn write_letters(f: &mut fmt::Formatter<'_>, chunk: &[u8], c62: char, c63: char) -> fmt::Result {
-    let bits = chunk
-        .iter()
-        .fold(0, |bits, byte| bits << 8 | u32::from(*byte))
-        << (8 * (3 - chunk.len()));
-    (0..=chunk.len()).try_for_each(|at| {
-        let value = (bits >> (18 - 6 * at)) as u8 & 63;
+    let byte = |at: usize| chunk.get(at).copied().unwrap_or_default();
+    let (first, second, third) = (byte(0), byte(1), byte(2));
+    let sixes = [
+        first >> 2,
+        first << 4 | second >> 4,
+        second << 2 | third >> 6,
+        third,
+    ];
+    sixes.iter().take(chunk.len() + 1).try_for_each(|six| {
+        let value = six & 63;
         f.write_char(match value {
             0..=25 => char::from(b'A' + value),
             26..=51 => char::from(b'a' + value - 26),
@@ -46,46 +65,39 @@ fn write_letters(f: &mut fmt::Formatter<'_>, chunk: &[u8], c62: char, c63: char)
     })
 }
 
-fn read_group(group: &[u8], chunk: &mut [u8]) -> Option<()> {
-    let letters = chunk.len() + 1;
-    let mut bits = 0_u32;
-    for (at, letter) in group.iter().enumerate() {
-        bits <<= 6;
-        match at < letters {
-            true => bits |= u32::from(value(*letter)?),
-            false if *letter == b'=' => {}
-            false => return None,
-        }
-    }
-    let [_, first, second, third] = bits.to_be_bytes();
-    let decoded = [first, second, third];
-    let (kept, padding) = decoded.split_at(chunk.len());
-    chunk.copy_from_slice(kept);
-    padding.iter().all(|byte| *byte == 0).then_some(())
-}
-
-fn value(letter: u8) -> Option<u8> {
-    match LETTERS[letter as usize] {
-        FOREIGN => None,
-        value => Some(value),
-    }
-}
-
+/// No value of a letter, and not to be had by laying values over each other.
 const FOREIGN: u8 = 255;
 
 /// The value of each letter; 256 entries, so that no byte can fall outside.
 const LETTERS: [u8; 256] = {
     let mut table = [FOREIGN; 256];
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut value = 0;
+    let mut value: u8 = 0;
     while value < 64 {
-        table[alphabet[value] as usize] = value as u8;
+        table[alphabet[value as usize] as usize] = value;
         value += 1;
     }
     table
 };
 
-/// Whether `byte` is one of the 64 letters.
-pub(crate) fn is_letter(byte: u8) -> bool {
-    value(byte).is_some()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_canonical_text_of_four_bytes_is_read() {
+        let cases: [(&str, Option<[u8; 4]>); 8] = [
+            ("b2xkLg==", Some(*b"old.")),
+            ("+/+/+w==", Some([0xfb, 0xff, 0xbf, 0xfb])),
+            ("b2xkLh==", None),
+            ("b2xkLg=", None),
+            ("b2xkLg", None),
+            ("b2xkLgA=", None),
+            ("b2xk-g==", None),
+            ("b2=kLg==", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read_exact(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

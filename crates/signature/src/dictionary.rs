@@ -2,36 +2,33 @@
 
 use crate::item::{BareItem, Cursor};
 use crate::signature::MAX_HEADER_BYTES;
-use crate::{ParseError, ParseErrorKind, base64};
+use crate::{ParseError, ParseErrorKind};
 
-/// A key and where its value starts. The value is still to be read, by exactly one of
+/// The key of a member or of a parameter. Its value is still to be read, by exactly one of
 /// [`Dictionary`]'s readers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member<'a> {
-    pub(crate) key: &'a [u8],
+pub(crate) struct Key<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) at: usize,
     value: Value,
 }
 
+/// What can follow a key.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     /// No value is written: the Boolean true, found where its key starts.
-    Implied(usize),
-    Written,
+    Implied,
+    /// A parameter's value.
+    Item,
+    /// A member's value.
+    ItemOrList,
 }
 
-/// A parameter of an inner list's item. A value that is not written is the Boolean true, found
-/// where its key starts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parameter<'a> {
-    pub(crate) key: &'a [u8],
-    pub(crate) key_at: usize,
-    pub(crate) value_at: usize,
-    pub(crate) value: BareItem<'a>,
-}
-
-/// What a value means to us: a value of its key's type and range, or why not. Apart from syntax
-/// errors, which stop the reading at once, because only whole headers tell their version.
-pub(crate) type Meaning<T> = Result<T, ParseError>;
+/// A value with its place, if it is of its key's type and range; else why not.
+///
+/// This is not an error yet, as only the whole header tells which version's keys these are.
+/// Errors of syntax are: they stop the reading at once.
+pub(crate) type Meaning<T> = Result<(usize, T), ParseError>;
 
 /// Walks over the members of a header.
 pub(crate) struct Dictionary<'a> {
@@ -55,36 +52,42 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The next key, or `None` at the end of the header.
-    pub(crate) fn next_member(&mut self) -> Result<Option<Member<'a>>, ParseError> {
+    /// The next member's key, or `None` at the end of the header. The parameters of the member
+    /// before, which nobody asks for, are read over.
+    #[inline]
+    pub(crate) fn next_member(&mut self) -> Result<Option<Key<'a>>, ParseError> {
         if !self.step_to_member()? {
             return Ok(None);
         }
-        let at = self.cursor.at();
-        let key = self.cursor.key()?;
+        let key = self.key(Value::ItemOrList)?;
         self.keys
-            .insert(key)
-            .map_err(|kind| ParseError { at, kind })?;
-        let value = if self.cursor.eat(b'=') {
-            Value::Written
-        } else {
-            Value::Implied(at)
-        };
-        Ok(Some(Member { key, value }))
+            .insert(key.text)
+            .map_err(|kind| ParseError { at: key.at, kind })?;
+        Ok(Some(key))
     }
 
     /// Reads a value of no interest, whatever its type.
-    pub(crate) fn ignore(&mut self, member: Member<'a>) -> Result<(), ParseError> {
-        self.item(member).map(|_| ())
+    pub(crate) fn ignore(&mut self, key: Key<'a>) -> Result<(), ParseError> {
+        self.value(key).map(|_| ())
     }
 
-    /// Reads an integer from 0 to 4,294,967,295 and says where it stood.
-    pub(crate) fn number(
-        &mut self,
-        member: Member<'a>,
-    ) -> Result<Meaning<(usize, u32)>, ParseError> {
+    /// Reads an integer.
+    #[inline]
+    pub(crate) fn integer(&mut self, key: Key<'a>) -> Result<Meaning<i64>, ParseError> {
+        Ok(match self.value(key)? {
+            (at, Some(BareItem::Integer(value))) => Ok((at, value)),
+            (at, _) => Err(ParseError {
+                at,
+                kind: ParseErrorKind::WrongType,
+            }),
+        })
+    }
+
+    /// Reads an integer from 0 to 4,294,967,295.
+    #[inline]
+    pub(crate) fn number(&mut self, key: Key<'a>) -> Result<Meaning<u32>, ParseError> {
         Ok(self
-            .integer(member)?
+            .integer(key)?
             .and_then(|(at, value)| match u32::try_from(value) {
                 Ok(value) => Ok((at, value)),
                 Err(_) => Err(ParseError {
@@ -94,70 +97,69 @@ impl<'a> Dictionary<'a> {
             }))
     }
 
-    /// Reads an integer and says where it stood.
-    pub(crate) fn integer(
-        &mut self,
-        member: Member<'a>,
-    ) -> Result<Meaning<(usize, i64)>, ParseError> {
-        Ok(match self.item(member)? {
-            (at, Some(BareItem::Integer(value))) => Ok((at, value)),
-            (at, _) => Err(ParseError {
-                at,
-                kind: ParseErrorKind::WrongType,
-            }),
-        })
-    }
-
-    /// Reads the `N` bytes of a name, and says where they stood.
+    /// Reads the `N` bytes of a name.
+    #[inline]
     pub(crate) fn name<const N: usize>(
         &mut self,
-        member: Member<'a>,
-    ) -> Result<Meaning<(usize, [u8; N])>, ParseError> {
-        let (at, item) = self.item(member)?;
-        Ok(name_of(at, item))
+        key: Key<'a>,
+    ) -> Result<Meaning<[u8; N]>, ParseError> {
+        let at = self.cursor.at();
+        if !matches!(key.value, Value::Implied)
+            && let Some(bytes) = self.cursor.canonical_bytes()
+        {
+            return Ok(Ok((at, bytes)));
+        }
+        // It is something else, then; but is it anything at all?
+        let (at, kind) = match self.value(key)? {
+            (at, Some(BareItem::Bytes)) => (at, ParseErrorKind::WrongBytes),
+            (at, _) => (at, ParseErrorKind::WrongType),
+        };
+        Ok(Err(ParseError { at, kind }))
     }
 
     /// Reads a token.
-    pub(crate) fn token(&mut self, member: Member<'a>) -> Result<Meaning<&'a str>, ParseError> {
-        let (at, item) = self.item(member)?;
-        let wrong = ParseError {
+    pub(crate) fn token(&mut self, key: Key<'a>) -> Result<Meaning<&'a str>, ParseError> {
+        let (at, item) = self.value(key)?;
+        let token = match item {
+            Some(BareItem::Token(letters)) => str::from_utf8(letters).ok(),
+            _ => None,
+        };
+        Ok(token.map(|token| (at, token)).ok_or(ParseError {
             at,
             kind: ParseErrorKind::WrongType,
-        };
-        let Some(BareItem::Token(letters)) = item else {
-            return Ok(Err(wrong));
-        };
-        Ok(str::from_utf8(letters).map_err(|_| wrong))
+        }))
     }
 
-    /// Enters an inner list if the value is one; if it is not, reads over it and says where it
-    /// stood. Inside, alternate [`next_item`](Self::next_item) and
-    /// [`next_parameter`](Self::next_parameter), each until `None`.
-    pub(crate) fn enter_list(&mut self, member: Member<'a>) -> Result<Meaning<()>, ParseError> {
-        if matches!(member.value, Value::Written) && self.cursor.eat(b'(') {
-            return Ok(Ok(()));
+    /// Enters an inner list if the value is one, and reads over it if it is not.
+    ///
+    /// Inside, take items by [`next_item`](Self::next_item), and after each all its parameters by
+    /// [`next_parameter`](Self::next_parameter), until there is none.
+    pub(crate) fn enter_list(&mut self, key: Key<'a>) -> Result<Meaning<()>, ParseError> {
+        let at = self.cursor.at();
+        if matches!(key.value, Value::ItemOrList) && self.cursor.eat(b'(') {
+            return Ok(Ok((at, ())));
         }
-        let (at, _) = self.item(member)?;
+        let (at, _) = self.value(key)?;
         Ok(Err(ParseError {
             at,
             kind: ParseErrorKind::WrongType,
         }))
     }
 
-    /// The next item of the inner list and where it stands; after the last one the list's own
-    /// parameters are read over.
+    /// The next item of the inner list and where it stands.
+    #[inline]
     pub(crate) fn next_item(&mut self) -> Result<Option<(usize, BareItem<'a>)>, ParseError> {
         self.cursor.skip_spaces();
         if self.cursor.eat(b')') {
-            self.ignore_parameters()?;
             return Ok(None);
         }
         let at = self.cursor.at();
         Ok(Some((at, self.cursor.bare_item()?)))
     }
 
-    /// The next parameter of the list's latest item.
-    pub(crate) fn next_parameter(&mut self) -> Result<Option<Parameter<'a>>, ParseError> {
+    /// The key of the next parameter of the list's latest item.
+    #[inline]
+    pub(crate) fn next_parameter(&mut self) -> Result<Option<Key<'a>>, ParseError> {
         let parameter = self.parameter()?;
         if parameter.is_none() && !matches!(self.cursor.peek(), Some(b' ' | b')')) {
             return Err(self.cursor.syntax());
@@ -170,6 +172,7 @@ impl<'a> Dictionary<'a> {
         if self.keys.is_empty() {
             return Ok(self.cursor.peek().is_some());
         }
+        self.ignore_parameters()?;
         self.skip_white_space();
         if self.cursor.peek().is_none() {
             return Ok(false);
@@ -184,72 +187,63 @@ impl<'a> Dictionary<'a> {
         while self.cursor.eat(b' ') || self.cursor.eat(b'\t') {}
     }
 
-    /// Reads the value with its parameters; `None` stands for an inner list.
-    fn item(&mut self, member: Member<'a>) -> Result<(usize, Option<BareItem<'a>>), ParseError> {
-        let (at, item) = match member.value {
-            Value::Implied(at) => (at, Some(BareItem::Boolean)),
-            Value::Written if self.cursor.peek() == Some(b'(') => {
-                let at = self.cursor.at();
-                self.ignore_list()?;
-                return Ok((at, None));
-            }
-            Value::Written => (self.cursor.at(), Some(self.cursor.bare_item()?)),
-        };
-        self.ignore_parameters()?;
-        Ok((at, item))
+    /// Reads a value and says where it stood; `None` stands for an inner list.
+    #[inline]
+    fn value(&mut self, key: Key<'a>) -> Result<(usize, Option<BareItem<'a>>), ParseError> {
+        let at = self.cursor.at();
+        if matches!(key.value, Value::ItemOrList) && self.cursor.eat(b'(') {
+            self.ignore_items()?;
+            return Ok((at, None));
+        }
+        let (at, item) = self.bare_value(key)?;
+        Ok((at, Some(item)))
     }
 
-    fn ignore_list(&mut self) -> Result<(), ParseError> {
-        self.cursor.expect(b'(')?;
+    /// Reads a value that is no list.
+    #[inline]
+    fn bare_value(&mut self, key: Key<'a>) -> Result<(usize, BareItem<'a>), ParseError> {
+        match key.value {
+            Value::Implied => Ok((key.at, BareItem::Other)),
+            Value::Item | Value::ItemOrList => Ok((self.cursor.at(), self.cursor.bare_item()?)),
+        }
+    }
+
+    fn ignore_items(&mut self) -> Result<(), ParseError> {
         while self.next_item()?.is_some() {
-            while self.next_parameter()?.is_some() {}
+            while let Some(parameter) = self.next_parameter()? {
+                self.bare_value(parameter)?;
+            }
         }
         Ok(())
     }
 
     fn ignore_parameters(&mut self) -> Result<(), ParseError> {
-        while self.parameter()?.is_some() {}
+        while let Some(parameter) = self.parameter()? {
+            self.bare_value(parameter)?;
+        }
         Ok(())
     }
 
-    fn parameter(&mut self) -> Result<Option<Parameter<'a>>, ParseError> {
+    #[inline]
+    fn parameter(&mut self) -> Result<Option<Key<'a>>, ParseError> {
         if !self.cursor.eat(b';') {
             return Ok(None);
         }
         self.cursor.skip_spaces();
-        let key_at = self.cursor.at();
-        let key = self.cursor.key()?;
-        let (value_at, value) = match self.cursor.eat(b'=') {
-            true => (self.cursor.at(), self.cursor.bare_item()?),
-            false => (key_at, BareItem::Boolean),
-        };
-        Ok(Some(Parameter {
-            key,
-            key_at,
-            value_at,
-            value,
-        }))
+        self.key(Value::Item).map(Some)
     }
-}
 
-/// The `N` bytes of a name out of a byte sequence that stands at `at`.
-pub(crate) fn name_of<const N: usize>(
-    at: usize,
-    item: Option<BareItem<'_>>,
-) -> Meaning<(usize, [u8; N])> {
-    let Some(BareItem::Bytes(text)) = item else {
-        return Err(ParseError {
-            at,
-            kind: ParseErrorKind::WrongType,
-        });
-    };
-    let mut bytes = [0; N];
-    base64::read_exact(text, &mut bytes)
-        .map(|()| (at, bytes))
-        .ok_or(ParseError {
-            at,
-            kind: ParseErrorKind::WrongBytes,
-        })
+    #[inline]
+    fn key(&mut self, written: Value) -> Result<Key<'a>, ParseError> {
+        let at = self.cursor.at();
+        let text = self.cursor.key()?;
+        let value = if self.cursor.eat(b'=') {
+            written
+        } else {
+            Value::Implied
+        };
+        Ok(Key { text, at, value })
+    }
 }
 
 /// The most keys that a header may have, those that are ignored included.
@@ -276,6 +270,7 @@ impl<'a> Keys<'a> {
         self.count == 0
     }
 
+    #[inline]
     fn insert(&mut self, key: &'a [u8]) -> Result<(), ParseErrorKind> {
         let first = key.first().copied().unwrap_or_default();
         let bit = 1 << ((usize::from(first) ^ (key.len() << 4)) % 64);

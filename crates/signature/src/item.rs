@@ -2,18 +2,15 @@
 
 use crate::{ParseError, ParseErrorKind, base64, signature::MAX_HEADER_BYTES};
 
-/// One bare item. What no key of ours has is checked but not kept.
+/// One bare item: all types are checked, those that keys of ours have are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BareItem<'a> {
     Integer(i64),
-    /// The base64 letters between the colons: valid by RFC 9651, not necessarily canonical.
-    Bytes(&'a [u8]),
     Token(&'a [u8]),
-    Decimal,
-    String,
-    Boolean,
-    Date,
-    DisplayString,
+    /// Valid by RFC 9651, not necessarily canonical; see [`Cursor::canonical_bytes`].
+    Bytes,
+    /// A decimal, string, Boolean, date or display string.
+    Other,
 }
 
 /// A place in a header and the steps that move it on.
@@ -32,17 +29,20 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    #[inline]
     pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
     /// Steps over `byte` if it comes next.
+    #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), ParseError> {
         if self.eat(byte) {
             Ok(())
@@ -60,6 +60,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over bytes as long as they are in `set`, and returns them.
+    #[inline]
     pub(crate) fn take_while(&mut self, set: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let length = rest
@@ -70,10 +71,12 @@ impl<'a> Cursor<'a> {
         rest.get(..length).unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn skip_spaces(&mut self) {
         while self.eat(b' ') {}
     }
 
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<&'a [u8], ParseError> {
         if !matches!(self.peek(), Some(b'a'..=b'z' | b'*')) {
             return Err(self.syntax());
@@ -83,6 +86,17 @@ impl<'a> Cursor<'a> {
         ))
     }
 
+    /// Reads a byte sequence of exactly `N` bytes in canonical base64, or stays here.
+    #[inline]
+    pub(crate) fn canonical_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let rest = self.bytes.get(self.at..)?.strip_prefix(b":")?;
+        let (text, rest) = rest.split_at_checked(N.div_ceil(3) * 4)?;
+        let bytes = base64::read_exact(text)?;
+        self.at = self.bytes.len() - rest.strip_prefix(b":")?.len();
+        Some(bytes)
+    }
+
+    #[inline]
     pub(crate) fn bare_item(&mut self) -> Result<BareItem<'a>, ParseError> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -98,6 +112,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn number(&mut self) -> Result<BareItem<'a>, ParseError> {
         let start = self.at;
         let value = self.integer()?;
@@ -110,9 +125,10 @@ impl<'a> Cursor<'a> {
         }
         self.at += 1;
         self.digits(MAX_DECIMAL_FRACTION_DIGITS)?;
-        Ok(BareItem::Decimal)
+        Ok(BareItem::Other)
     }
 
+    #[inline]
     fn integer(&mut self) -> Result<i64, ParseError> {
         let negative = self.eat(b'-');
         let magnitude = self.digits(MAX_INTEGER_DIGITS)?;
@@ -120,6 +136,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// One to `most` digits, which with 15 at most cannot overflow.
+    #[inline]
     fn digits(&mut self, most: usize) -> Result<i64, ParseError> {
         let (start, mut value) = (self.at, 0);
         while let Some(digit @ b'0'..=b'9') = self.peek() {
@@ -138,7 +155,6 @@ impl<'a> Cursor<'a> {
 
     fn byte_sequence(&mut self) -> Result<BareItem<'a>, ParseError> {
         self.at += 1;
-        let start = self.at;
         let letters = self.take_while(base64::is_letter).len();
         let padding = match letters % 4 {
             0 => 0,
@@ -149,9 +165,8 @@ impl<'a> Cursor<'a> {
         for _ in 0..padding {
             self.eat(b'=');
         }
-        let text = self.bytes.get(start..self.at).unwrap_or_default();
         self.expect(b':')?;
-        Ok(BareItem::Bytes(text))
+        Ok(BareItem::Bytes)
     }
 
     fn string(&mut self) -> Result<BareItem<'a>, ParseError> {
@@ -159,7 +174,7 @@ impl<'a> Cursor<'a> {
         loop {
             self.take_while(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\');
             if self.eat(b'"') {
-                return Ok(BareItem::String);
+                return Ok(BareItem::Other);
             }
             self.expect(b'\\')?;
             if !self.eat(b'"') {
@@ -173,7 +188,7 @@ impl<'a> Cursor<'a> {
         if !self.eat(b'0') {
             self.expect(b'1')?;
         }
-        Ok(BareItem::Boolean)
+        Ok(BareItem::Other)
     }
 
     fn date(&mut self) -> Result<BareItem<'a>, ParseError> {
@@ -182,7 +197,7 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(b'.') {
             Err(self.syntax())
         } else {
-            Ok(BareItem::Date)
+            Ok(BareItem::Other)
         }
     }
 
@@ -198,7 +213,7 @@ impl<'a> Cursor<'a> {
             length += 1;
         }
         match text.get(..length).map(str::from_utf8) {
-            Some(Ok(_)) => Ok(BareItem::DisplayString),
+            Some(Ok(_)) => Ok(BareItem::Other),
             _ => Err(opening),
         }
     }
@@ -261,26 +276,26 @@ mod tests {
         );
         check("1000000000000000", Err(15));
         check("-", Err(1));
-        check("123456789012.345", Ok((BareItem::Decimal, 16)));
+        check("123456789012.345", Ok((BareItem::Other, 16)));
         check("1234567890123.4", Err(13));
         check("1.", Err(2));
         check("1.2345", Err(5));
         check("a/b:c d", Ok((BareItem::Token(b"a/b:c"), 5)));
-        check("\"a\\\"b\\\\\" ", Ok((BareItem::String, 8)));
+        check("\"a\\\"b\\\\\" ", Ok((BareItem::Other, 8)));
         check("\"a\\b\"", Err(3));
         check("\"é\"", Err(1));
         check("\"a", Err(2));
-        check(":AA==:", Ok((BareItem::Bytes(b"AA=="), 6)));
-        check(":AA:", Ok((BareItem::Bytes(b"AA"), 4)));
-        check("::", Ok((BareItem::Bytes(b""), 2)));
+        check(":AA==:", Ok((BareItem::Bytes, 6)));
+        check(":AA:", Ok((BareItem::Bytes, 4)));
+        check("::", Ok((BareItem::Bytes, 2)));
         check(":AAAAA:", Err(6));
         check(":AAA==:", Err(5));
         check(":AA", Err(3));
-        check("?1", Ok((BareItem::Boolean, 2)));
+        check("?1", Ok((BareItem::Other, 2)));
         check("?2", Err(1));
-        check("@-1", Ok((BareItem::Date, 3)));
+        check("@-1", Ok((BareItem::Other, 3)));
         check("@1.5", Err(2));
-        check("%\"caf%c3%a9\"", Ok((BareItem::DisplayString, 12)));
+        check("%\"caf%c3%a9\"", Ok((BareItem::Other, 12)));
         check("%\"caf%C3%a9\"", Err(6));
         check("%\"%ff\"", Err(0));
         check("%a", Err(1));

@@ -1,6 +1,6 @@
 //! Header text → signature: strict, in one pass, without allocation.
 
-use crate::dictionary::{Dictionary, Meaning, Member, name_of};
+use crate::dictionary::{Dictionary, Key, Meaning};
 use crate::item::BareItem;
 use crate::signature::{UNUSED, fits};
 use crate::{
@@ -20,8 +20,8 @@ impl Signature {
     pub fn parse(header: &[u8]) -> Result<Option<Self>, ParseError> {
         let mut members = Dictionary::new(header)?;
         let mut draft = Draft::default();
-        while let Some(member) = members.next_member()? {
-            draft.take(&mut members, member)?;
+        while let Some(key) = members.next_member()? {
+            draft.take(&mut members, key)?;
         }
         let missing = ParseError {
             at: header.len(),
@@ -39,59 +39,57 @@ impl Signature {
 /// header may yet turn out to be of another version, in which it is right.
 #[derive(Default)]
 struct Draft {
-    version: Option<Meaning<(usize, i64)>>,
+    version: Option<Meaning<i64>>,
     block: Option<BlockSize>,
     tokens: Option<u32>,
     fingerprint: Option<Fingerprint>,
-    rungs: Option<Rungs>,
+    ladder: Option<()>,
+    rungs: Rungs,
     worker: Option<(usize, RouteTag)>,
     worker_tokens: Option<(usize, u32)>,
     refusal: Option<ParseError>,
 }
 
 impl Draft {
-    fn take<'a>(
-        &mut self,
-        members: &mut Dictionary<'a>,
-        member: Member<'a>,
-    ) -> Result<(), ParseError> {
-        match member.key {
-            b"v" => self.version = Some(members.integer(member)?),
+    #[inline]
+    fn take<'a>(&mut self, members: &mut Dictionary<'a>, key: Key<'a>) -> Result<(), ParseError> {
+        match key.text {
+            b"v" => self.version = Some(members.integer(key)?),
             b"b" => {
-                let block = members.integer(member)?.and_then(block_size);
-                self.block = self.keep(block);
+                let block = members.integer(key)?.and_then(block_size);
+                self.block = self.keep(block).map(|(_, block)| block);
             }
             b"n" => {
-                let tokens = members.number(member)?;
+                let tokens = members.number(key)?;
                 self.tokens = self.keep(tokens).map(|(_, tokens)| tokens);
             }
             b"fp" => {
-                let bytes = members.name(member)?;
+                let name = members.name(key)?;
                 self.fingerprint = self
-                    .keep(bytes)
-                    .map(|(_, bytes)| Fingerprint::from_bytes(bytes));
+                    .keep(name)
+                    .map(|(_, name)| Fingerprint::from_bytes(name));
             }
             b"r" => {
-                let rungs = Rungs::read(members, member)?;
-                self.rungs = self.keep(rungs);
+                let ladder = self.rungs.read(members, key)?;
+                self.ladder = self.keep(ladder).map(|_| ());
             }
             b"w" => {
-                let bytes = members.name(member)?;
+                let name = members.name(key)?;
                 self.worker = self
-                    .keep(bytes)
-                    .map(|(at, bytes)| (at, RouteTag::from_bytes(bytes)));
+                    .keep(name)
+                    .map(|(at, name)| (at, RouteTag::from_bytes(name)));
             }
             b"wn" => {
-                let tokens = members.number(member)?;
+                let tokens = members.number(key)?;
                 self.worker_tokens = self.keep(tokens);
             }
-            _ => members.ignore(member)?,
+            _ => members.ignore(key)?,
         }
         Ok(())
     }
 
     /// The value if it means something; the first that does not is remembered.
-    fn keep<T>(&mut self, meaning: Meaning<T>) -> Option<T> {
+    fn keep<T>(&mut self, meaning: Meaning<T>) -> Option<(usize, T)> {
         meaning
             .map_err(|refusal| *self.refusal.get_or_insert(refusal))
             .ok()
@@ -104,7 +102,8 @@ impl Draft {
         let block = self.block.ok_or(missing)?;
         let tokens = self.tokens.ok_or(missing)?;
         let fingerprint = self.fingerprint.ok_or(missing)?;
-        let rungs = self.rungs.ok_or(missing)?;
+        self.ladder.ok_or(missing)?;
+        let rungs = self.rungs;
         if !fits(rungs.deepest, block, tokens) {
             return Err(ParseError {
                 at: rungs.deepest_at,
@@ -140,34 +139,42 @@ struct Rungs {
     deepest_at: usize,
 }
 
-impl Rungs {
-    fn read<'a>(
-        members: &mut Dictionary<'a>,
-        member: Member<'a>,
-    ) -> Result<Meaning<Self>, ParseError> {
-        if let Err(refusal) = members.enter_list(member)? {
-            return Ok(Err(refusal));
-        }
-        let mut rungs = Self {
+impl Default for Rungs {
+    fn default() -> Self {
+        Self {
             kept: [UNUSED; MAX_RUNGS],
             count: 0,
             deepest: 0,
             deepest_at: 0,
-        };
-        let mut refusal = None;
+        }
+    }
+}
+
+impl Rungs {
+    /// Reads the list; the first rung that means nothing is what the list means.
+    fn read<'a>(
+        &mut self,
+        members: &mut Dictionary<'a>,
+        key: Key<'a>,
+    ) -> Result<Meaning<()>, ParseError> {
+        let mut list = members.enter_list(key)?;
+        if list.is_err() {
+            return Ok(list);
+        }
         while let Some((at, item)) = members.next_item()? {
-            let blocks = rungs.blocks(at, item);
+            let blocks = self.blocks(at, item);
             let hash = read_hash(members, at)?;
             match blocks.and_then(|blocks| hash.map(|hash| Rung { blocks, hash })) {
-                Ok(rung) => rungs.push(at, rung),
-                Err(error) => _ = refusal.get_or_insert(error),
+                Ok(rung) => self.push(at, rung),
+                Err(refusal) => list = list.and(Err(refusal)),
             }
         }
-        Ok(refusal.map_or(Ok(rungs), Err))
+        Ok(list)
     }
 
     /// A rung's block count, if a rung may stand here and this one is deeper than the last.
-    fn blocks(&self, at: usize, item: BareItem<'_>) -> Meaning<u32> {
+    #[inline]
+    fn blocks(&self, at: usize, item: BareItem<'_>) -> Result<u32, ParseError> {
         let refuse = |kind| Err(ParseError { at, kind });
         if self.count == MAX_RUNGS {
             return refuse(ParseErrorKind::TooManyRungs);
@@ -182,6 +189,7 @@ impl Rungs {
         }
     }
 
+    #[inline]
     fn push(&mut self, at: usize, rung: Rung) {
         if let Some(slot) = self.kept.get_mut(self.count) {
             *slot = rung;
@@ -193,39 +201,46 @@ impl Rungs {
 }
 
 /// Reads the parameters of the rung at `rung_at`, of which one is its hash.
+#[inline]
 fn read_hash(
     members: &mut Dictionary<'_>,
     rung_at: usize,
-) -> Result<Meaning<PrefixHash>, ParseError> {
-    let mut hash = None;
+) -> Result<Result<PrefixHash, ParseError>, ParseError> {
+    let mut hash: Option<PrefixHash> = None;
+    let mut refusal: Option<ParseError> = None;
+    let mut seen = 0;
     while let Some(parameter) = members.next_parameter()? {
-        if parameter.key == b"h" {
-            let duplicate = ParseError {
-                at: parameter.key_at,
-                kind: ParseErrorKind::DuplicateKey,
-            };
-            hash = Some(match hash {
-                None => name_of(parameter.value_at, Some(parameter.value)),
-                Some(Err(first)) => Err(first),
-                Some(Ok(_)) => Err(duplicate),
-            });
+        if parameter.text != b"h" {
+            members.ignore(parameter)?;
+            continue;
+        }
+        seen += 1;
+        let name = members.name(parameter)?;
+        match (seen, name) {
+            (1, Ok((_, bytes))) => hash = Some(PrefixHash::from_bytes(bytes)),
+            (1, Err(error)) => refusal = Some(error),
+            // Two are one too many, whatever they are.
+            (2, _) => {
+                let kind = ParseErrorKind::DuplicateKey;
+                refusal = Some(ParseError {
+                    at: parameter.at,
+                    kind,
+                });
+            }
+            _ => {}
         }
     }
     let missing = ParseError {
         at: rung_at,
         kind: ParseErrorKind::MissingKey,
     };
-    Ok(hash
-        .unwrap_or(Err(missing))
-        .map(|(_, bytes)| PrefixHash::from_bytes(bytes)))
+    Ok(refusal.map_or(hash.ok_or(missing), Err))
 }
 
 fn block_size((at, value): (usize, i64)) -> Meaning<BlockSize> {
-    u32::try_from(value)
-        .ok()
-        .and_then(BlockSize::new)
-        .ok_or(ParseError {
-            at,
-            kind: ParseErrorKind::OutOfRange,
-        })
+    let block = u32::try_from(value).ok().and_then(BlockSize::new);
+    block.map(|block| (at, block)).ok_or(ParseError {
+        at,
+        kind: ParseErrorKind::OutOfRange,
+    })
 }

@@ -60,12 +60,12 @@ impl<'a> Route<'a> {
     pub fn parse(header: &'a [u8]) -> Result<Self, ParseError> {
         let mut members = Dictionary::new(header)?;
         let (mut worker, mut matched, mut reason) = (None, None, None);
-        while let Some(member) = members.next_member()? {
-            match member.key {
-                b"w" => worker = Some(members.name(member)?),
-                b"matched" => matched = Some(members.number(member)?),
-                b"reason" => reason = Some(members.token(member)?),
-                _ => members.ignore(member)?,
+        while let Some(key) = members.next_member()? {
+            match key.text {
+                b"w" => worker = Some(members.name(key)?),
+                b"matched" => matched = Some(members.number(key)?),
+                b"reason" => reason = Some(members.token(key)?),
+                _ => members.ignore(key)?,
             }
         }
         let missing = ParseError {
@@ -75,7 +75,7 @@ impl<'a> Route<'a> {
         Ok(Self {
             worker: RouteTag::from_bytes(worker.ok_or(missing)??.1),
             matched_tokens: matched.ok_or(missing)??.1,
-            reason: reason.ok_or(missing)??,
+            reason: reason.ok_or(missing)??.1,
         })
     }
 }

@@ -1,0 +1,302 @@
+//! What holds after any events in any order.
+
+use headwater_placement::{
+    At, Event, Fleet, Generation, NoWorker, Policy, Report, Request, RequestId, Settings, WorkerId,
+    WorkerState,
+};
+use proptest::prelude::*;
+
+use crate::world::{keyed, named, signed};
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+const REQUESTS: u64 = 6;
+
+/// An event that owns what it speaks of.
+#[derive(Clone, Debug)]
+enum Told {
+    Joined(usize, f64),
+    Left(usize),
+    State(usize, WorkerState),
+    Generation(usize, u64),
+    Dispatched(usize, u64, Asked),
+    FirstByte(usize, u64),
+    Finished(usize, u64),
+    Failed(usize, u64),
+    Reported(usize, Report),
+}
+
+/// A request: text, tokens, key.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    text: u64,
+    tokens: u32,
+    key: Option<u64>,
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let tokens = prop_oneof![Just(0), 1_u32..40, 100_u32..60_000, Just(u32::MAX)];
+    (0_u64..5, tokens, prop::option::of(0_u64..4)).prop_map(|(text, tokens, key)| Asked {
+        text,
+        tokens,
+        key,
+    })
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    use WorkerState::{Down, Draining, Ready, Starting};
+    let worker = 0..NAMES.len();
+    let of_request = (worker.clone(), 0..REQUESTS);
+    let number = || prop::option::of(prop_oneof![0_u32..50, Just(u32::MAX)]);
+    let kv = prop::option::of(prop_oneof![-0.5_f64..1.5, Just(f64::NAN)]);
+    let report = (number(), number(), kv, prop::option::of(0_u64..200_000)).prop_map(
+        |(running, waiting, kv_use, cache_tokens)| Report {
+            running,
+            waiting,
+            kv_use,
+            cache_tokens,
+        },
+    );
+    prop_oneof![
+        3 => (worker.clone(), -1.0_f64..4.0).prop_map(|(w, weight)| Told::Joined(w, weight)),
+        1 => worker.clone().prop_map(Told::Left),
+        4 => (worker.clone(), prop::sample::select(vec![Starting, Ready, Ready, Draining, Down]))
+            .prop_map(|(w, s)| Told::State(w, s)),
+        1 => (worker.clone(), 0_u64..3).prop_map(|(w, g)| Told::Generation(w, g)),
+        8 => (of_request.clone(), asked()).prop_map(|((w, r), a)| Told::Dispatched(w, r, a)),
+        3 => of_request.clone().prop_map(|(w, r)| Told::FirstByte(w, r)),
+        3 => of_request.clone().prop_map(|(w, r)| Told::Finished(w, r)),
+        2 => of_request.prop_map(|(w, r)| Told::Failed(w, r)),
+        3 => (worker, report).prop_map(|(w, r)| Told::Reported(w, r)),
+    ]
+}
+
+fn with_request<T>(asked: Asked, use_it: impl FnOnce(&Request<'_>) -> T) -> T {
+    let Asked { text, tokens, key } = asked;
+    let last = if tokens == 0 { 40 } else { tokens / 16 };
+    let mut blocks = vec![2, 8, last];
+    blocks.retain(|b| (1..=last).contains(b));
+    blocks.sort_unstable();
+    blocks.dedup();
+    let signature = named(text, tokens, &blocks);
+    match key {
+        Some(key) if text == 0 => use_it(&keyed(key)),
+        Some(key) => use_it(&signed(&signature, key)),
+        None => use_it(&Request {
+            signature: Some(&signature),
+            ..Request::ANONYMOUS
+        }),
+    }
+}
+
+fn tell(fleet: &mut Fleet, at: At, told: &Told) {
+    let id = |worker: &usize| WorkerId::of(NAMES[*worker]);
+    match told {
+        Told::Joined(w, weight) => {
+            let (worker, name, weight) = (id(w), NAMES[*w], *weight);
+            fleet.observe(
+                at,
+                &Event::Joined {
+                    worker,
+                    name,
+                    weight,
+                },
+            );
+        }
+        Told::Left(w) => fleet.observe(at, &Event::Left { worker: id(w) }),
+        Told::State(w, s) => fleet.observe(
+            at,
+            &Event::State {
+                worker: id(w),
+                state: *s,
+            },
+        ),
+        Told::Generation(w, g) => {
+            fleet.observe(
+                at,
+                &Event::Generation {
+                    worker: id(w),
+                    generation: Generation(*g),
+                },
+            );
+        }
+        Told::Dispatched(w, r, asked) => with_request(*asked, |of| {
+            let (worker, request) = (id(w), RequestId(*r));
+            fleet.observe(
+                at,
+                &Event::Dispatched {
+                    worker,
+                    request,
+                    of,
+                },
+            );
+        }),
+        Told::FirstByte(w, r) => {
+            fleet.observe(
+                at,
+                &Event::FirstByte {
+                    worker: id(w),
+                    request: RequestId(*r),
+                },
+            );
+        }
+        Told::Finished(w, r) => {
+            fleet.observe(
+                at,
+                &Event::Finished {
+                    worker: id(w),
+                    request: RequestId(*r),
+                },
+            );
+        }
+        Told::Failed(w, r) => {
+            fleet.observe(
+                at,
+                &Event::Failed {
+                    worker: id(w),
+                    request: RequestId(*r),
+                },
+            );
+        }
+        Told::Reported(w, report) => {
+            fleet.observe(
+                at,
+                &Event::Reported {
+                    worker: id(w),
+                    report: *report,
+                },
+            );
+        }
+    }
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let policy = prop::sample::select(Policy::ALL.to_vec());
+    let hard_cap = prop::option::of(2_u32..5);
+    (policy, hard_cap, prop::sample::select(vec![0.0, 0.8])).prop_map(
+        |(policy, hard_cap, home_prior)| Settings {
+            policy,
+            hard_cap,
+            home_prior,
+            max_ongoing: 2,
+            residency_per_worker: 3,
+            workers_per_prefix: 2,
+            ..Settings::default()
+        },
+    )
+}
+
+fn replay(settings: &Settings, story: &[(u64, Told)]) -> (Fleet, At) {
+    let mut fleet = Fleet::new(settings.clone()).unwrap();
+    let mut at = At::default();
+    for (micros, told) in story {
+        at = At::from_micros(*micros);
+        tell(&mut fleet, at, told);
+    }
+    (fleet, at)
+}
+
+fn story() -> impl Strategy<Value = Vec<(u64, Told)>> {
+    prop::collection::vec((0_u64..10_000_000, told()), 0..80)
+}
+
+proptest! {
+    #[test]
+    fn a_decision_names_only_workers_that_may_get_it(
+        settings in settings(),
+        story in story(),
+        asked in asked(),
+        tried in prop::sample::subsequence(NAMES.to_vec(), 0..3),
+    ) {
+        let (fleet, at) = replay(&settings, &story);
+        let excluded: Vec<_> = tried.iter().map(|name| WorkerId::of(name)).collect();
+        let decision = with_request(asked, |r| fleet.place(at, &Request { excluded: &excluded, ..*r }));
+        let view = |id| fleet.worker(id).unwrap();
+        let state = |id: WorkerId| view(id).state;
+        let untried = |s| fleet.workers().any(|w| w.state == s && !excluded.contains(&w.id));
+        match decision {
+            Ok(decision) => {
+                let wanted =
+                    if untried(WorkerState::Ready) { WorkerState::Ready } else { WorkerState::Starting };
+                prop_assert_eq!(decision.candidates[0], decision.worker);
+                let mut once = decision.candidates.clone();
+                once.sort();
+                once.dedup();
+                prop_assert_eq!(once.len(), decision.candidates.len());
+                for id in &decision.candidates {
+                    prop_assert_eq!(state(*id), wanted);
+                    prop_assert!(!excluded.contains(id));
+                }
+                prop_assert!(decision.expected_ms.is_finite() && decision.expected_ms > 0.0);
+                prop_assert!(asked.tokens == 0 || decision.matched_tokens < asked.tokens);
+            }
+            Err(NoWorker::Full) => prop_assert!(settings.hard_cap.is_some()),
+            Err(_) => {
+                prop_assert!(!untried(WorkerState::Ready) && !untried(WorkerState::Starting));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_story_gives_the_same_decision(
+        settings in settings(),
+        story in story(),
+        asked in asked(),
+    ) {
+        let place = || {
+            let (fleet, at) = replay(&settings, &story);
+            let first = with_request(asked, |r| fleet.place(at, r));
+            // Choosing changes nothing.
+            prop_assert_eq!(&first, &with_request(asked, |r| fleet.place(at, r)));
+            Ok((first, fleet.workers().collect::<Vec<_>>()))
+        };
+        prop_assert_eq!(place()?, place()?);
+    }
+
+    #[test]
+    fn counters_end_at_zero_and_the_table_stays_bounded(
+        settings in settings(),
+        story in story(),
+    ) {
+        let (mut fleet, at) = replay(&settings, &story);
+        let workers: Vec<_> = fleet.workers().collect();
+        prop_assert!(fleet.residency_len() <= 3 * workers.len());
+        let places: usize = workers.iter().map(|w| w.residency).sum();
+        prop_assert!(places <= 2 * fleet.residency_len());
+        prop_assert!(places >= fleet.residency_len(), "no name without a holder");
+        for worker in 0..NAMES.len() {
+            (0..REQUESTS).for_each(|r| tell(&mut fleet, at, &Told::Finished(worker, r)));
+            tell(&mut fleet, at, &Told::Reported(worker, Report { running: Some(0), ..Report::default() }));
+        }
+        for worker in fleet.workers() {
+            let counts = (worker.in_flight, worker.waiting, worker.uncached_tokens);
+            prop_assert_eq!(counts, (0, 0, 0));
+            prop_assert_eq!(worker.pending_ms, 0.0);
+        }
+    }
+
+    #[test]
+    fn a_failed_dispatch_leaves_no_belief_behind(
+        settings in settings(),
+        mut story in story(),
+        asked in asked(),
+        worker in 0..NAMES.len(),
+    ) {
+        // Room for everything, so that nothing is evicted by the attempt.
+        let settings = Settings { residency_per_worker: 10_000, workers_per_prefix: 4, ..settings };
+        story.retain(|(_, told)| !matches!(told, Told::Dispatched(_, 0, _)));
+        let (mut fleet, at) = replay(&settings, &story);
+        let held = |fleet: &Fleet| fleet.workers().map(|w| w.residency).collect::<Vec<_>>();
+        let before = held(&fleet);
+        let attempt = RequestId(0);
+        let id = WorkerId::of(NAMES[worker]);
+        with_request(asked, |of| {
+            fleet.observe(at, &Event::Dispatched { worker: id, request: attempt, of });
+        });
+        let during = held(&fleet);
+        prop_assert!(during.iter().zip(&before).all(|(d, b)| d >= b));
+        fleet.observe(at, &Event::Failed { worker: id, request: attempt });
+        let after = held(&fleet);
+        // What only other attempts that are still out hang on may go with it, nothing more comes.
+        prop_assert!(after.iter().zip(&before).all(|(a, b)| a <= b));
+    }
+}

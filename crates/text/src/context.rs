@@ -1,0 +1,441 @@
+//! What a character of the table means where it stands: one function a class, each with the
+//! rule that it follows. This is the only place that decides.
+
+use std::cell::OnceCell;
+
+use unicode_normalization::char::canonical_combining_class;
+use unicode_script::Script;
+
+use crate::layout::Line;
+use crate::{Action, Class, Safety, script, table};
+
+/// A decision with the trust that it deserves.
+pub(crate) type Ruling = (Action, Safety);
+
+const KEEP: Ruling = (Action::Keep, Safety::NoFix);
+const REMOVE: Ruling = (Action::Remove, Safety::Safe);
+const WARN: Ruling = (Action::Warn, Safety::NoFix);
+const TO_SPACE: Ruling = (Action::Replace(" "), Safety::Unsafe);
+/// An error that taking the character away would cure.
+const FORBIDDEN: Ruling = (Action::Error, Safety::Unsafe);
+
+/// Combining marks looked through to find the letter under them; more are never real text,
+/// and a limit keeps the work linear.
+const MAX_MARKS: usize = 30;
+
+/// The surroundings of one character.
+pub(crate) struct Scene<'a> {
+    /// The whole text.
+    pub(crate) chars: &'a [char],
+    /// Where the character stands in it.
+    pub(crate) at: usize,
+    /// What stays of the text before it.
+    pub(crate) kept: &'a [char],
+    pub(crate) line: &'a LineFacts<'a>,
+    /// Inside a `<math>` element.
+    pub(crate) math: Math,
+}
+
+/// Whether a place is inside MathML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Math {
+    Inside,
+    Outside,
+}
+
+/// Decides about the character at `scene.at`, which has the given class.
+pub(crate) fn rule(class: Class, scene: &Scene<'_>) -> Ruling {
+    let ruling = decide(class, scene);
+    if scene.line.line.fenced {
+        return in_code(class, ruling);
+    }
+    ruling
+}
+
+fn decide(class: Class, scene: &Scene<'_>) -> Ruling {
+    match class {
+        Class::Newline => (Action::Replace("\n"), Safety::Safe),
+        Class::Bom | Class::DeprecatedFormat | Class::SoftHyphen => REMOVE,
+        Class::ZeroWidth => keep_if(is_word_border(scene)),
+        Class::NonJoiner => keep_if(does_part_letters(scene)),
+        Class::Joiner => keep_if(does_join(scene)),
+        Class::VariationSelector => keep_if(does_select(scene)),
+        Class::BidiMark => keep_if(scene.line.has(Feature::RtlLetter)),
+        Class::BidiOverride | Class::Annotation | Class::DangerousControl => FORBIDDEN,
+        Class::BidiIsolate => isolate(scene),
+        Class::InvisibleMath => keep_if(scene.math == Math::Inside),
+        Class::GraphemeJoiner => warn_unless(is_beside(scene, Script::Hebrew)),
+        Class::HangulFiller => forbid_unless(is_in_jamo(scene)),
+        Class::MongolianSeparator => keep_if(scene.follows_mongolian()),
+        Class::BrailleBlank => warn_unless(scene.line.has(Feature::Braille)),
+        Class::Tag => forbid_unless(is_in_flag(scene)),
+        Class::Noncharacter => (Action::Error, Safety::NoFix),
+        Class::KhmerVowel | Class::LostData => WARN,
+        Class::NotationFormat => warn_unless(scene.line.has(Feature::of_notation(scene.this()))),
+        Class::PrependedMark => KEEP,
+        Class::Control => (Action::Remove, Safety::Unsafe),
+        Class::Tab => warn_unless(!scene.line.hides_in_indentation(scene.at)),
+        Class::Space => space(scene),
+        Class::PrivateUse | Class::Typography => (Action::Info, Safety::NoFix),
+    }
+}
+
+/// Code is left alone, except for what deceives its reader or breaks a backend.
+fn in_code(class: Class, ruling: Ruling) -> Ruling {
+    match (class, ruling.0) {
+        (
+            Class::Newline
+            | Class::Bom
+            | Class::Tag
+            | Class::BidiMark
+            | Class::BidiOverride
+            | Class::BidiIsolate
+            | Class::DangerousControl,
+            _,
+        ) => ruling,
+        (_, Action::Remove | Action::Replace(_) | Action::Error) => WARN,
+        _ => ruling,
+    }
+}
+
+fn keep_if(meant: bool) -> Ruling {
+    if meant { KEEP } else { REMOVE }
+}
+
+fn warn_unless(meant: bool) -> Ruling {
+    if meant { KEEP } else { WARN }
+}
+
+fn forbid_unless(meant: bool) -> Ruling {
+    if meant { KEEP } else { FORBIDDEN }
+}
+
+/// U+200B shows where a word ends in scripts without spaces. U+2060 never says anything that
+/// a model needs.
+fn is_word_border(scene: &Scene<'_>) -> bool {
+    scene.this() == '\u{200B}'
+        && scene.before().is_some_and(script::is_spaceless)
+        && scene.after().is_some_and(script::is_spaceless)
+}
+
+/// UAX #31 contexts A1 and A2: between two letters that would join, or within an Indic word.
+fn does_part_letters(scene: &Scene<'_>) -> bool {
+    let Some(before) = scene.letter_before() else {
+        return false;
+    };
+    // Kurdish and Persian: heh with a non-joiner is a letter of its own, also at a word's end.
+    if before == '\u{0647}' {
+        return true;
+    }
+    let Some(after) = scene.after() else {
+        return false;
+    };
+    let joining = script::is_joining_letter(before) && script::is_joining_letter(after);
+    let indic = script::is_indic(before)
+        && script::is_indic(after)
+        && (script::is_letter(after) || script::is_mark(after));
+    joining || indic
+}
+
+/// UTS #51 sequences, and UAX #31 context B with the joining scripts.
+fn does_join(scene: &Scene<'_>) -> bool {
+    is_in_emoji(scene) || does_shape(scene)
+}
+
+fn is_in_emoji(scene: &Scene<'_>) -> bool {
+    let base = match scene.kept {
+        [.., base, last] if *last == '\u{FE0F}' || script::is_skin_tone(*last) => Some(*base),
+        [.., last] => Some(*last),
+        [] => None,
+    };
+    base.is_some_and(script::is_pictograph) && scene.after().is_some_and(script::is_pictograph)
+}
+
+fn does_shape(scene: &Scene<'_>) -> bool {
+    let Some(letter) = scene.letter_before() else {
+        return scene.after().is_some_and(script::is_joining_letter);
+    };
+    // Bengali, Kannada and Sinhala also write it between a letter and the virama.
+    let virama = scene.follows_virama() || scene.after().is_some_and(is_virama);
+    script::is_joining_letter(letter) || (script::is_indic(letter) && virama)
+}
+
+/// Viramas are the marks of combining class 9.
+fn is_virama(c: char) -> bool {
+    canonical_combining_class(c) == 9
+}
+
+/// Sequences that are standardised or registered. Others carry nothing but hidden bytes.
+fn does_select(scene: &Scene<'_>) -> bool {
+    let Some(base) = scene.before() else {
+        return false;
+    };
+    match scene.this() {
+        '\u{FE0E}' | '\u{FE0F}' => {
+            let keycap = matches!(base, '0'..='9' | '#' | '*');
+            script::is_pictograph(base) || (keycap && scene.after() == Some('\u{20E3}'))
+        }
+        '\u{180B}'..='\u{180D}' | '\u{180F}' => {
+            script::is(base, Script::Mongolian) && script::is_letter(base)
+        }
+        '\u{FE00}' if has_variant_one(base) => true,
+        // Compatibility ideographs survive NFC in this spelling only.
+        '\u{FE00}'..='\u{FE02}' | '\u{E0100}'..='\u{E01EF}' => script::is_ideograph(base),
+        _ => false,
+    }
+}
+
+/// Bases outside Han with a standardised variant: operators, Myanmar and Phags-pa letters.
+fn has_variant_one(base: char) -> bool {
+    let operator = matches!(base, '\u{2205}' | '\u{2229}'..='\u{22FF}' | '\u{2A00}'..='\u{2AFF}');
+    let letter = script::is(base, Script::Myanmar) || script::is(base, Script::Phags_Pa);
+    operator || (letter && script::is_letter(base))
+}
+
+/// A pair of isolates in a line with right-to-left letters is probably meant, so it is for the
+/// author to take away; anything else is Trojan Source.
+fn isolate(scene: &Scene<'_>) -> Ruling {
+    if scene.line.has(Feature::RtlLetter) && scene.line.is_paired(scene.at) {
+        return (Action::Error, Safety::NoFix);
+    }
+    FORBIDDEN
+}
+
+/// A filler stands for the missing half of an archaic syllable.
+fn is_in_jamo(scene: &Scene<'_>) -> bool {
+    let before = scene.before();
+    let after = scene.chars.get(scene.at + 1).copied();
+    let after_next = scene.chars.get(scene.at + 2).copied();
+    match scene.this() {
+        '\u{115F}' => match after {
+            Some('\u{1160}') => after_next.is_some_and(is_final_jamo),
+            after => after.is_some_and(is_vowel_jamo),
+        },
+        '\u{1160}' => match before {
+            Some('\u{115F}') => after.is_some_and(is_final_jamo),
+            before => before.is_some_and(is_initial_jamo),
+        },
+        _ => false,
+    }
+}
+
+fn is_initial_jamo(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{115E}' | '\u{A960}'..='\u{A97C}')
+}
+
+fn is_vowel_jamo(c: char) -> bool {
+    matches!(c, '\u{1161}'..='\u{11A7}' | '\u{D7B0}'..='\u{D7C6}')
+}
+
+fn is_final_jamo(c: char) -> bool {
+    matches!(c, '\u{11A8}'..='\u{11FF}' | '\u{D7CB}'..='\u{D7FB}')
+}
+
+/// A flag of a subdivision: black flag, country of two letters, one to four letters or digits
+/// of the subdivision, cancel tag; nothing between them.
+fn is_in_flag(scene: &Scene<'_>) -> bool {
+    // NOTE: the text itself is read here, not what stays of it: a flag that only comes about
+    // by taking something away was not written by anybody.
+    let back = scene.chars[..scene.at]
+        .iter()
+        .rev()
+        .take(7)
+        .take_while(|c| **c != BLACK_FLAG)
+        .count();
+    let Some(flag) = (scene.at - back).checked_sub(1) else {
+        return false;
+    };
+    if scene.chars[flag] != BLACK_FLAG {
+        return false;
+    }
+    let tags = &scene.chars[flag + 1..];
+    let length = tags
+        .iter()
+        .take(8)
+        .position(|c| *c == CANCEL_TAG)
+        .unwrap_or(0);
+    let (country, subdivision) = tags[..length].split_at(length.min(2));
+    (3..=6).contains(&length)
+        && back <= length
+        && country
+            .iter()
+            .all(|c| matches!(c, '\u{E0061}'..='\u{E007A}'))
+        && subdivision
+            .iter()
+            .all(|c| matches!(c, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}'))
+}
+
+const BLACK_FLAG: char = '\u{1F3F4}';
+const CANCEL_TAG: char = '\u{E007F}';
+
+/// Spaces that a language writes stay; the others are typography.
+fn space(scene: &Scene<'_>) -> Ruling {
+    let meant = match scene.this() {
+        '\u{202F}' => is_narrow_space_meant(scene),
+        '\u{3000}' => scene.line.has(Feature::Cjk),
+        '\u{1680}' => scene.line.has(Feature::Ogham),
+        _ => false,
+    };
+    if meant { KEEP } else { TO_SPACE }
+}
+
+/// French before high punctuation and inside quotation marks, groups of digits, Mongolian
+/// suffixes.
+fn is_narrow_space_meant(scene: &Scene<'_>) -> bool {
+    let (before, after) = (scene.before(), scene.after());
+    let french = matches!(after, Some('?' | '!' | ':' | ';' | '»' | '›'))
+        || matches!(before, Some('«' | '‹'));
+    let digits = before.is_some_and(script::is_digit) && after.is_some_and(script::is_digit);
+    french
+        || digits
+        || scene.follows_mongolian()
+        || after.is_some_and(|c| script::is(c, Script::Mongolian) && script::is_letter(c))
+}
+
+fn is_beside(scene: &Scene<'_>, script: Script) -> bool {
+    let is = |c: Option<char>| c.is_some_and(|c| script::is(c, script));
+    is(scene.before()) || is(scene.after())
+}
+
+impl Scene<'_> {
+    fn this(&self) -> char {
+        self.chars[self.at]
+    }
+
+    /// The character before it that stays.
+    fn before(&self) -> Option<char> {
+        self.kept.last().copied()
+    }
+
+    /// The character after it. One of the table may go, so it is no context for another one.
+    fn after(&self) -> Option<char> {
+        let after = *self.chars.get(self.at + 1)?;
+        table::class(after).is_none().then_some(after)
+    }
+
+    /// The letter before it, under its combining marks.
+    fn letter_before(&self) -> Option<char> {
+        self.kept
+            .iter()
+            .rev()
+            .take(MAX_MARKS)
+            .copied()
+            .find(|c| !script::is_mark(*c))
+            .filter(|c| script::is_letter(*c))
+    }
+
+    fn follows_virama(&self) -> bool {
+        self.kept
+            .iter()
+            .rev()
+            .take(MAX_MARKS)
+            .take_while(|c| canonical_combining_class(**c) != 0)
+            .any(|c| is_virama(*c))
+    }
+
+    fn follows_mongolian(&self) -> bool {
+        self.letter_before()
+            .is_some_and(|c| script::is(c, Script::Mongolian))
+    }
+}
+
+/// Something that a line has or has not.
+#[derive(Clone, Copy)]
+pub(crate) enum Feature {
+    RtlLetter,
+    Cjk,
+    Ogham,
+    Braille,
+    Music,
+    Shorthand,
+    Hieroglyph,
+}
+
+impl Feature {
+    /// The notation that a format character of music, shorthand or Egyptian belongs to.
+    fn of_notation(c: char) -> Self {
+        match c {
+            '\u{13430}'..='\u{1343F}' => Self::Hieroglyph,
+            '\u{1BCA0}'..='\u{1BCA3}' => Self::Shorthand,
+            _ => Self::Music,
+        }
+    }
+
+    fn is_shown_by(self, c: char) -> bool {
+        match self {
+            Self::RtlLetter => script::is_rtl_letter(c),
+            Self::Cjk => script::is_cjk(c) && table::class(c).is_none(),
+            Self::Ogham => script::is(c, Script::Ogham) && script::is_letter(c),
+            Self::Braille => matches!(c, '\u{2801}'..='\u{28FF}'),
+            Self::Music => matches!(c, '\u{1D100}'..='\u{1D172}' | '\u{1D17B}'..='\u{1D1FF}'),
+            Self::Shorthand => script::is(c, Script::Duployan),
+            Self::Hieroglyph => script::is(c, Script::Egyptian_Hieroglyphs) && script::is_letter(c),
+        }
+    }
+}
+
+/// What is known of one line; found out at most once, and only when somebody asks.
+pub(crate) struct LineFacts<'a> {
+    chars: &'a [char],
+    line: Line,
+    features: [OnceCell<bool>; 7],
+    pairs: OnceCell<Vec<usize>>,
+    indentation: OnceCell<usize>,
+}
+
+impl<'a> LineFacts<'a> {
+    pub(crate) fn new(text: &'a [char], line: Line) -> Self {
+        Self {
+            chars: &text[line.start..line.end],
+            line,
+            features: Default::default(),
+            pairs: OnceCell::new(),
+            indentation: OnceCell::new(),
+        }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        let look = || self.chars.iter().any(|c| feature.is_shown_by(*c));
+        self.features
+            .get(feature as usize)
+            .is_some_and(|cell| *cell.get_or_init(look))
+    }
+
+    /// Whether the isolate at a position of the text is one half of a pair within the line.
+    fn is_paired(&self, at: usize) -> bool {
+        let pairs = self.pairs.get_or_init(|| pairs(self.chars));
+        pairs.binary_search(&(at - self.line.start)).is_ok()
+    }
+
+    /// Whether the tab at a position of the text follows a space in the line's indentation,
+    /// where nobody can see how far it reaches.
+    fn hides_in_indentation(&self, at: usize) -> bool {
+        let at = at - self.line.start;
+        let blank = || {
+            self.chars
+                .iter()
+                .take_while(|c| matches!(c, ' ' | '\t'))
+                .count()
+        };
+        at > 0 && self.chars[at - 1] == ' ' && at < *self.indentation.get_or_init(blank)
+    }
+}
+
+/// The positions of isolates that have a partner, rising.
+fn pairs(line: &[char]) -> Vec<usize> {
+    let mut open = Vec::new();
+    let mut paired = Vec::new();
+    for (at, c) in line.iter().enumerate() {
+        match c {
+            '\u{2066}'..='\u{2068}' => open.push(at),
+            '\u{2069}' => {
+                if let Some(start) = open.pop() {
+                    paired.extend([start, at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    paired.sort_unstable();
+    paired
+}
