@@ -9,16 +9,16 @@ use headwater_placement::Policy;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
-mod load;
 mod dice;
+mod load;
 
-mod talk;
 mod client;
+mod talk;
 
+mod cache;
+mod engine;
 mod fleet;
 mod worker;
-mod engine;
-mod cache;
 
 mod report;
 
@@ -92,7 +92,10 @@ async fn measure(
 }
 
 async fn hold(line: Arc<Line>, load: Arc<Load>, index: usize) -> anyhow::Result<Vec<Turn>> {
-    let script = load.conversations.get(index).context("no such conversation")?;
+    let script = load
+        .conversations
+        .get(index)
+        .context("no such conversation")?;
     let system = load.systems.get(script.tenant).context("no such tenant")?;
     talk::hold(&line, script, system).await
 }

@@ -92,7 +92,11 @@ impl BlockCache {
     /// Finds the longest cached prefix, adds the rest as far as there is room, and pins the whole path.
     pub(super) fn admit(&mut self, prompt: &PromptBlocks) -> Admitted {
         self.clock += 1;
-        let found = prompt.hashes.iter().take_while(|hash| self.blocks.contains_key(hash)).count();
+        let found = prompt
+            .hashes
+            .iter()
+            .take_while(|hash| self.blocks.contains_key(hash))
+            .count();
         let mut pinned = Vec::with_capacity(prompt.hashes.len());
         for &hash in &prompt.hashes {
             let parent = pinned.last().copied();
@@ -133,7 +137,15 @@ impl BlockCache {
             parent.children += 1;
         }
         let used = self.clock;
-        self.blocks.insert(hash, Block { parent, children: 0, pins: 0, used });
+        self.blocks.insert(
+            hash,
+            Block {
+                parent,
+                children: 0,
+                pins: 0,
+                used,
+            },
+        );
         true
     }
 
@@ -178,7 +190,10 @@ mod tests {
 
     /// A prompt of whole blocks, one letter a block, and one token more.
     fn prompt(letters: &str) -> PromptBlocks {
-        let text: String = letters.chars().flat_map(|letter| [letter; BLOCK_TOKENS * TOKEN_BYTES]).collect();
+        let text: String = letters
+            .chars()
+            .flat_map(|letter| [letter; BLOCK_TOKENS * TOKEN_BYTES])
+            .collect();
         PromptBlocks::of(&(text + "tail"))
     }
 
@@ -218,7 +233,10 @@ mod tests {
         let mut cache = BlockCache::new(8);
         let first = cache.admit(&PromptBlocks::of(&text));
         cache.release(&first);
-        assert_eq!(cache.admit(&PromptBlocks::of(&text)).cached_tokens, BLOCK_TOKENS);
+        assert_eq!(
+            cache.admit(&PromptBlocks::of(&text)).cached_tokens,
+            BLOCK_TOKENS
+        );
     }
 
     #[test]

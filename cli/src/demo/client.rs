@@ -26,14 +26,25 @@ pub(super) async fn complete(
     prompt: &str,
     headers: reqwest::header::HeaderMap,
 ) -> anyhow::Result<Answer> {
-    let body = json!({ "model": "model", "prompt": prompt, "max_tokens": ANSWER_TOKENS, "stream": true });
+    let body =
+        json!({ "model": "model", "prompt": prompt, "max_tokens": ANSWER_TOKENS, "stream": true });
     let sent = Instant::now();
-    let request = client.post(format!("{url}/v1/completions")).headers(headers).json(&body);
-    let mut response = request.send().await.context("sending a request to the router")?;
+    let request = client
+        .post(format!("{url}/v1/completions"))
+        .headers(headers)
+        .json(&body);
+    let mut response = request
+        .send()
+        .await
+        .context("sending a request to the router")?;
     if !response.status().is_success() {
         bail!("the router answered {}", response.status());
     }
-    let route = response.headers().get("prefix-route").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let route = response
+        .headers()
+        .get("prefix-route")
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
     let mut stream = Stream::default();
     let mut ttft = None;
     while let Some(chunk) = response.chunk().await.context("reading an answer")? {
@@ -105,7 +116,8 @@ impl Stream {
             return Ok(());
         }
         let event: Event = serde_json::from_slice(data).context("reading an event of an answer")?;
-        self.text.extend(event.choices.into_iter().map(|choice| choice.text));
+        self.text
+            .extend(event.choices.into_iter().map(|choice| choice.text));
         self.usage = event.usage.or(self.usage.take());
         Ok(())
     }
@@ -131,7 +143,13 @@ mod tests {
             }
             let usage = stream.usage.unwrap();
             assert_eq!(stream.text, "yes now");
-            assert_eq!((usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens), (9, 4));
+            assert_eq!(
+                (
+                    usage.prompt_tokens,
+                    usage.prompt_tokens_details.cached_tokens
+                ),
+                (9, 4)
+            );
         }
     }
 

@@ -29,7 +29,10 @@ impl Dice {
 
     /// One of `choices`; the empty string if there are none.
     pub(super) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices.get(self.below(choices.len())).copied().unwrap_or_default()
+        choices
+            .get(self.below(choices.len()))
+            .copied()
+            .unwrap_or_default()
     }
 }
 

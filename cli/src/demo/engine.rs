@@ -170,7 +170,9 @@ mod tests {
         let cold = engine.prefill(PromptBlocks::of(&first)).await;
         assert_eq!(cold.cached_tokens(), 0);
         drop(cold);
-        let warm = engine.prefill(PromptBlocks::of(&format!("{first} next"))).await;
+        let warm = engine
+            .prefill(PromptBlocks::of(&format!("{first} next")))
+            .await;
         assert!(warm.prompt_tokens() - warm.cached_tokens() < 32);
         let counts = engine.counts();
         assert_eq!((counts.running, counts.waiting, counts.requests), (1, 0, 2));

@@ -28,7 +28,11 @@ impl Fleet {
     pub(super) async fn start(policy: Policy) -> anyhow::Result<Self> {
         let mut workers = Vec::new();
         for _ in 0..WORKERS {
-            workers.push(Worker::start(CACHE_TOKENS / BLOCK_TOKENS).await.context("starting a worker")?);
+            workers.push(
+                Worker::start(CACHE_TOKENS / BLOCK_TOKENS)
+                    .await
+                    .context("starting a worker")?,
+            );
         }
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let urls = workers.iter().map(|worker| WorkerConfig::new(&worker.url));
@@ -41,7 +45,11 @@ impl Fleet {
             // It ends together with the fleet, before which nothing makes it end.
             let _ = router.run(pending::<()>()).await;
         });
-        Ok(Self { workers, address, _router: running })
+        Ok(Self {
+            workers,
+            address,
+            _router: running,
+        })
     }
 
     /// Where the router listens.
@@ -51,6 +59,9 @@ impl Fleet {
 
     /// In the order of the workers, by their own count.
     pub(super) fn requests_per_worker(&self) -> Vec<usize> {
-        self.workers.iter().map(|worker| worker.engine.counts().requests).collect()
+        self.workers
+            .iter()
+            .map(|worker| worker.engine.counts().requests)
+            .collect()
     }
 }

@@ -34,8 +34,6 @@ pub(super) struct Script {
     /// Index into [`Load::systems`].
     pub(super) tenant: usize,
     pub(super) document: String,
-    /// From the beginning of the run to the first question.
-    pub(super) start: Duration,
     pub(super) questions: Vec<Question>,
 }
 
@@ -43,22 +41,33 @@ pub(super) struct Script {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// From the answer to the next question.
-    pub(super) think: Duration,
+    /// From the answer before it, or from the beginning of the run.
+    pub(super) pause: Duration,
 }
 
 impl Load {
     pub(super) fn new(seed: u64, conversations: usize) -> Self {
         let mut dice = Dice::new(seed);
-        let systems = (1..=TENANTS).map(|number| system(number, &mut dice)).collect();
+        let systems = (1..=TENANTS)
+            .map(|number| system(number, &mut dice))
+            .collect();
         let window = ARRIVAL_GAP * u32::try_from(conversations).unwrap_or(u32::MAX);
-        let conversations = (1..=conversations).map(|number| script(number, window, &mut dice)).collect();
-        Self { systems, conversations }
+        let conversations = (1..=conversations)
+            .map(|number| script(number, window, &mut dice))
+            .collect();
+        Self {
+            systems,
+            conversations,
+        }
     }
 }
 
 fn system(number: usize, dice: &mut Dice) -> String {
-    lines(&format!("Handbook of tenant {number}. Answer from its rules alone."), SYSTEM_BYTES, dice)
+    lines(
+        &format!("Handbook of tenant {number}. Answer from its rules alone."),
+        SYSTEM_BYTES,
+        dice,
+    )
 }
 
 fn script(number: usize, window: Duration, dice: &mut Dice) -> Script {
@@ -66,15 +75,19 @@ fn script(number: usize, window: Duration, dice: &mut Dice) -> Script {
         session: format!("session-{number}"),
         tenant: dice.below(TENANTS),
         document: lines(&format!("Case file {number}."), DOCUMENT_BYTES, dice),
-        start: window.mul_f64(dice.share()),
-        questions: (1..=TURNS).map(|turn| question(turn, dice)).collect(),
+        questions: (1..=TURNS)
+            .map(|turn| question(turn, window, dice))
+            .collect(),
     }
 }
 
-fn question(turn: usize, dice: &mut Dice) -> Question {
+fn question(turn: usize, window: Duration, dice: &mut Dice) -> Question {
     Question {
         text: lines(&format!("Question {turn}."), QUESTION_BYTES, dice),
-        think: THINK_MIN + THINK_SPREAD.mul_f64(dice.share()),
+        pause: match turn {
+            1 => window.mul_f64(dice.share()),
+            _ => THINK_MIN + THINK_SPREAD.mul_f64(dice.share()),
+        },
     }
 }
 
@@ -94,11 +107,11 @@ fn lines(heading: &str, bytes: usize, dice: &mut Dice) -> String {
 }
 
 const WORDS: &[&str] = &[
-    "account", "after", "agent", "amount", "answer", "before", "carrier", "case", "clause", "contract", "customer",
-    "damage", "date", "delivery", "device", "every", "exchange", "form", "invoice", "letter", "limit", "machine",
-    "month", "notice", "number", "order", "parcel", "payment", "person", "policy", "price", "receipt", "refund",
-    "repair", "report", "return", "service", "signature", "station", "supplier", "ticket", "value", "warranty",
-    "without", "written",
+    "account", "after", "agent", "amount", "answer", "before", "carrier", "case", "clause",
+    "contract", "date", "delivery", "device", "every", "form", "invoice", "letter", "limit",
+    "machine", "month", "notice", "number", "order", "parcel", "payment", "person", "policy",
+    "price", "receipt", "refund", "repair", "report", "return", "service", "station", "supplier",
+    "ticket", "value", "warranty", "without", "written",
 ];
 
 #[cfg(test)]
@@ -117,12 +130,24 @@ mod tests {
     #[test]
     fn conversations_share_their_tenants_system_prompt_and_nothing_else() {
         let load = Load::new(1, 24);
-        let documents: BTreeSet<_> = load.conversations.iter().map(|script| &script.document).collect();
+        let documents: BTreeSet<_> = load
+            .conversations
+            .iter()
+            .map(|script| &script.document)
+            .collect();
         let systems: BTreeSet<_> = load.systems.iter().collect();
-        let tenants: BTreeSet<_> = load.conversations.iter().map(|script| script.tenant).collect();
+        let tenants: BTreeSet<_> = load
+            .conversations
+            .iter()
+            .map(|script| script.tenant)
+            .collect();
         assert_eq!((documents.len(), systems.len()), (24, TENANTS));
         assert!(tenants.len() > 1 && tenants.iter().all(|&tenant| tenant < TENANTS));
         assert!(load.systems.iter().all(|text| text.len() >= SYSTEM_BYTES));
-        assert!(load.conversations.iter().all(|script| script.questions.len() == TURNS));
+        assert!(
+            load.conversations
+                .iter()
+                .all(|script| script.questions.len() == TURNS)
+        );
     }
 }

@@ -50,9 +50,16 @@ impl Outcome {
 
 fn hit_rate<'a>(turns: impl Iterator<Item = &'a Turn>) -> f64 {
     let (cached, prompt) = turns.fold((0, 0), |(cached, prompt), turn| {
-        (cached + u64::from(turn.cached_tokens), prompt + u64::from(turn.prompt_tokens))
+        (
+            cached + u64::from(turn.cached_tokens),
+            prompt + u64::from(turn.prompt_tokens),
+        )
     });
-    if prompt == 0 { 0.0 } else { cached as f64 / prompt as f64 }
+    if prompt == 0 {
+        0.0
+    } else {
+        cached as f64 / prompt as f64
+    }
 }
 
 fn millis(time: Duration) -> f64 {
@@ -76,7 +83,11 @@ struct Figures<'a> {
 }
 
 fn by_name<S: Serializer>(outcomes: &&[Outcome], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(outcomes.iter().map(|outcome| (outcome.policy, figures(outcome))))
+    serializer.collect_map(
+        outcomes
+            .iter()
+            .map(|outcome| (outcome.policy, figures(outcome))),
+    )
 }
 
 fn figures(outcome: &Outcome) -> Figures<'_> {
@@ -101,7 +112,11 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
          policy          all turns  turns 2-5      mean         p99     per worker\n",
     );
     for outcome in outcomes {
-        let requests: Vec<String> = outcome.requests_per_worker.iter().map(ToString::to_string).collect();
+        let requests: Vec<String> = outcome
+            .requests_per_worker
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         text += &format!(
             "{:<15} {:>8.1}%  {:>8.1}%  {:>6.0} ms  {:>7.0} ms     {}\n",
             outcome.policy,
@@ -128,28 +143,41 @@ pub(super) fn summary(theirs: &Outcome, ours: &Outcome) -> String {
 
 /// What the figures are and are not.
 pub(super) const REMARK: &str = "\
-The HTTP, the router and the signatures are real; the engines are a model (block
-LRU cache, prefill by uncached tokens) that sleeps instead of computing. For real
-engines see tests/engine.";
+The HTTP, the router and the signatures are real. The engines are a model: a
+block LRU cache, and sleep for the time that a prefill of what is missing would
+take. Part of the difference is queueing: every miss keeps others waiting. For
+real engines see tests/engine.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn outcome(policy: &'static str, turns: &[(usize, u64, u32, u32)]) -> Outcome {
-        let turns = turns.iter().map(|&(number, ms, prompt_tokens, cached_tokens)| Turn {
-            number,
-            ttft: Duration::from_millis(ms),
-            prompt_tokens,
-            cached_tokens,
-        });
-        Outcome { policy, turns: turns.collect(), requests_per_worker: vec![48, 120, 60, 12] }
+        let turns = turns
+            .iter()
+            .map(|&(number, ms, prompt_tokens, cached_tokens)| Turn {
+                number,
+                ttft: Duration::from_millis(ms),
+                prompt_tokens,
+                cached_tokens,
+            });
+        Outcome {
+            policy,
+            turns: turns.collect(),
+            requests_per_worker: vec![48, 120, 60, 12],
+        }
     }
 
     #[test]
     fn figures_come_from_the_turns() {
-        let measured = [outcome("headwater", &[(0, 300, 1000, 0), (1, 100, 1000, 900)])];
-        let json = serde_json::to_string(&Report { policies: &measured }).unwrap();
+        let measured = [outcome(
+            "headwater",
+            &[(0, 300, 1000, 0), (1, 100, 1000, 900)],
+        )];
+        let json = serde_json::to_string(&Report {
+            policies: &measured,
+        })
+        .unwrap();
         let expected = concat!(
             r#"{"policies":{"headwater":{"hit_rate":0.45,"hit_rate_later_turns":0.9,"#,
             r#""ttft_mean_ms":200.0,"ttft_p99_ms":300.0,"requests_per_worker":[48,120,60,12]}}}"#,
@@ -160,7 +188,10 @@ mod tests {
     #[test]
     fn no_turns_are_no_division_by_zero() {
         let empty = outcome("headwater", &[]);
-        assert_eq!((empty.hit_rate(), empty.ttft_mean_ms(), empty.ttft_p99_ms()), (0.0, 0.0, 0.0));
+        assert_eq!(
+            (empty.hit_rate(), empty.ttft_mean_ms(), empty.ttft_p99_ms()),
+            (0.0, 0.0, 0.0)
+        );
     }
 
     #[test]
@@ -172,10 +203,16 @@ mod tests {
     #[test]
     fn the_text_fits_a_terminal() {
         let outcomes = [
-            outcome("least_requests", &[(0, 9999, 1000, 0), (1, 9999, 1000, 1000)]),
+            outcome(
+                "least_requests",
+                &[(0, 9999, 1000, 0), (1, 9999, 1000, 1000)],
+            ),
             outcome("headwater", &[(0, 300, 1000, 0), (1, 100, 1000, 900)]),
         ];
         let text = table(&outcomes) + &summary(&outcomes[0], &outcomes[1]) + "\n" + REMARK;
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
 }

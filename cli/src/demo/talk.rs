@@ -21,14 +21,18 @@ pub(super) struct Line {
 
 /// Asks all questions of a script in order, each after the answer to the one before.
 pub(super) async fn hold(line: &Line, script: &Script, system: &str) -> anyhow::Result<Vec<Turn>> {
-    let mut talk = Talk { script, system, said: Vec::new(), echo: None };
+    let mut talk = Talk {
+        script,
+        system,
+        said: Vec::new(),
+        echo: None,
+    };
     let mut turns = Vec::new();
-    sleep(script.start).await;
     for (number, question) in script.questions.iter().enumerate() {
+        sleep(question.pause).await;
         let answer = talk.ask(line, &question.text).await?;
         line.progress.inc(1);
         turns.push(turn(number, &answer));
-        sleep(question.think).await;
     }
     Ok(turns)
 }
@@ -54,16 +58,22 @@ impl Talk<'_> {
     async fn ask(&mut self, line: &Line, question: &str) -> anyhow::Result<Answer> {
         self.said.push(Segment::user(question));
         let signed = self.sign()?;
-        let answer = client::complete(&line.http, &line.url, signed.text(), headers(&signed)?).await?;
+        let answer =
+            client::complete(&line.http, &line.url, signed.text(), headers(&signed)?).await?;
         self.said.push(Segment::assistant(answer.text.trim_end()));
-        self.echo = answer.route.as_deref().and_then(|route| echo(route, &signed));
+        self.echo = answer
+            .route
+            .as_deref()
+            .and_then(|route| echo(route, &signed));
         Ok(answer)
     }
 
     /// The prompt so far: the tenant's handbook, the conversation's document, what was said.
     fn sign(&self) -> anyhow::Result<SignedPrompt> {
         let document = Segment::system(format!("\n{}", self.script.document)).name("document");
-        let front = Prompt::builder().static_(Segment::system(self.system).name("handbook")).semi_static(document);
+        let front = Prompt::builder()
+            .static_(Segment::system(self.system).name("handbook"))
+            .semi_static(document);
         let options = SignOptions {
             model: "model".to_owned(),
             session: Some(self.script.session.clone()),
@@ -71,19 +81,28 @@ impl Talk<'_> {
             ..SignOptions::default()
         };
         let mut said = self.said.iter().cloned();
-        let first = said.next().context("a conversation starts with a question")?;
-        let prompt = said.fold(front.dynamic(first), PromptBuilder::dynamic).build()?;
+        let first = said
+            .next()
+            .context("a conversation starts with a question")?;
+        let prompt = said
+            .fold(front.dynamic(first), PromptBuilder::dynamic)
+            .build()?;
         Ok(prompt.sign(&BytesTokenizer, &options)?)
     }
 }
 
 fn headers(signed: &SignedPrompt) -> anyhow::Result<HeaderMap> {
     let pairs = signed.headers().into_iter();
-    pairs.map(|(name, value)| Ok((HeaderName::from_static(name), HeaderValue::try_from(value)?))).collect()
+    pairs
+        .map(|(name, value)| Ok((HeaderName::from_static(name), HeaderValue::try_from(value)?)))
+        .collect()
 }
 
 /// What the next turn tells a router that has never seen this conversation.
 fn echo(route: &str, signed: &SignedPrompt) -> Option<RouteEcho> {
     let route = Route::parse(route.as_bytes()).ok()?;
-    Some(RouteEcho { tag: route.worker, tokens: signed.tokens() })
+    Some(RouteEcho {
+        tag: route.worker,
+        tokens: signed.tokens(),
+    })
 }

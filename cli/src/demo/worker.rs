@@ -68,7 +68,9 @@ async fn serve(stream: TcpStream, engine: Arc<Engine>, started: f64) {
     let service = service_fn(move |request| answer(request, Arc::clone(&engine), started));
     let connection = hyper::server::conn::http1::Builder::new();
     // A peer that hangs up in the middle of an answer is not the worker's error.
-    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+    let _ = connection
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 async fn answer(
@@ -150,20 +152,37 @@ fn metrics(engine: &Engine, started: f64) -> String {
         ("gauge", "vllm:num_requests_running", counts.running as f64),
         ("gauge", "vllm:num_requests_waiting", counts.waiting as f64),
         ("gauge", "vllm:kv_cache_usage_perc", counts.kv_use),
-        ("counter", "vllm:prefix_cache_queries_total", counts.prompt_tokens as f64),
-        ("counter", "vllm:prefix_cache_hits_total", counts.cached_tokens as f64),
+        (
+            "counter",
+            "vllm:prefix_cache_queries_total",
+            counts.prompt_tokens as f64,
+        ),
+        (
+            "counter",
+            "vllm:prefix_cache_hits_total",
+            counts.cached_tokens as f64,
+        ),
     ];
     let mut page = String::new();
     for (kind, name, value) in rows {
         // Writing to a string cannot fail.
-        let _ = write!(page, "# TYPE {name} {kind}\n{name}{{engine=\"0\",model_name=\"model\"}} {value}\n");
+        let _ = write!(
+            page,
+            "# TYPE {name} {kind}\n{name}{{engine=\"0\",model_name=\"model\"}} {value}\n"
+        );
     }
-    let _ = write!(page, "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {started}\n");
+    let _ = write!(
+        page,
+        "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {started}\n"
+    );
     page
 }
 
 fn seconds_since_epoch() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs_f64()
 }
 
 fn text(status: StatusCode, text: String) -> Response<Chunks> {
@@ -177,7 +196,9 @@ fn reply(status: StatusCode, content_type: &'static str, chunks: Chunks) -> Resp
     let mut response = Response::new(chunks);
     *response.status_mut() = status;
     let content_type = hyper::header::HeaderValue::from_static(content_type);
-    response.headers_mut().insert(hyper::header::CONTENT_TYPE, content_type);
+    response
+        .headers_mut()
+        .insert(hyper::header::CONTENT_TYPE, content_type);
     response
 }
 
@@ -192,12 +213,14 @@ impl Body for Chunks {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+        self.0
+            .poll_recv(context)
+            .map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
 /// What the model engine says: four bytes a token, as its vocabulary has it.
 const TOKENS: &[&str] = &[
-    "the ", "due ", "box ", "was ", "yes ", "and ", "may ", "ask ", "for ", "new ", "one ", "not ", "you ", "can ",
-    "get ", "it. ", "now ", "our ", "day ", "two ",
+    "the ", "due ", "box ", "was ", "yes ", "and ", "may ", "ask ", "for ", "new ", "one ", "not ",
+    "you ", "can ", "get ", "it. ", "now ", "our ", "day ", "two ",
 ];
