@@ -14,6 +14,8 @@ use headwater::{
 
 mod prompt_file;
 
+mod source;
+
 mod locate;
 
 mod report;
@@ -24,10 +26,12 @@ use prompt_file::PromptFile;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Send a request with both headers:
-  headwater sign prompt.yaml --format curl | xargs curl -s http://router:8080/v1/chat/completions -d @body.json
+  headwater sign prompt.yaml --format curl |
+    xargs curl http://127.0.0.1:8080/v1/chat/completions -d @body.json
 
 Continue a conversation where its last answer came from:
-  headwater sign prompt.yaml --route 'w=:AAECAw==:, matched=96, reason=home' --route-tokens 112")]
+  headwater sign prompt.yaml --route-tokens 112 \\
+    --route 'w=:AAECAw==:, matched=96, reason=home'")]
 pub(crate) struct Args {
     /// The prompt file: YAML, or JSON if its name ends in .json. `-` reads standard input
     #[arg(value_name = "PROMPT.yaml")]

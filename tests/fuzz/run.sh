@@ -2,7 +2,7 @@
 # Fuzzes every target in fuzz_targets/ for a bounded time: tests/fuzz/run.sh SECONDS [TARGET…]
 #
 # Needs the stable compiler and a C++ compiler (for libFuzzer, which libfuzzer-sys brings along),
-# neither cargo-fuzz nor nightly. Fails on any crash, leak of memory limits or hang, and leaves the
+# neither cargo-fuzz nor nightly. Fails on a crash, a hang of 10 s or 2 GiB of memory, and leaves the
 # input that caused it in artifacts/<target>/; run the printed command to see it again.
 #
 # To add a target `metrics`: write fuzz_targets/metrics.rs, copy the [[bin]] entry of `header` in

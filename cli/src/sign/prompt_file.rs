@@ -1,19 +1,14 @@
 //! The prompt file: YAML or JSON with segments in order. Every error has file, line and column.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use headwater::text::{LineTable, Position};
-use headwater::{Prompt, PromptDraft, PromptError, Role, Segment, SegmentLabel, Volatility};
+use headwater::text::Position;
+use headwater::{Prompt, PromptDraft, PromptError, Segment, SegmentLabel, UnknownName};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
 
-use super::locate;
-
-/// The largest prompt file, and the largest text file that it names, in bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+use super::{locate, source};
 
 /// A prompt file that has been read and has the right shape.
 pub(crate) struct PromptFile {
@@ -25,7 +20,7 @@ pub(crate) struct PromptFile {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a mapping with `segments`")]
 struct Content {
     segments: Vec<Entry>,
     session: Option<String>,
@@ -34,12 +29,14 @@ struct Content {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a mapping with `volatility` and `text` or `file`"
+)]
 struct Entry {
-    #[serde(deserialize_with = "word")]
-    volatility: Volatility,
-    #[serde(default, deserialize_with = "optional_word")]
-    role: Option<Role>,
+    // Words, so that a wrong one is reported at its own place and not at the segment's.
+    volatility: String,
+    role: Option<String>,
     name: Option<String>,
     text: Option<String>,
     file: Option<PathBuf>,
@@ -58,9 +55,9 @@ impl PromptFile {
             path.display().to_string()
         };
         let source = if stdin {
-            text(std::io::stdin().lock(), &name)?
+            source::text(std::io::stdin().lock(), &name)?
         } else {
-            open(path, &name)?
+            source::open(path, &name)?
         };
         let json = match path.extension() {
             Some(extension) => extension.eq_ignore_ascii_case("json"),
@@ -109,9 +106,10 @@ impl PromptFile {
         }
         let mut draft = PromptDraft::new();
         for (index, entry) in self.content.segments.iter().enumerate() {
+            let volatility = self.word(index, "volatility", &entry.volatility)?;
             let segment = self.segment(index, entry)?;
             draft
-                .push(entry.volatility, segment)
+                .push(volatility, segment)
                 .map_err(|error| self.explain(&error))?;
         }
         draft.build().map_err(|error| self.explain(&error))
@@ -136,8 +134,13 @@ impl PromptFile {
                 )
             ),
         };
+        let role = entry
+            .role
+            .as_deref()
+            .map(|role| self.word(index, "role", role))
+            .transpose()?;
         let segment = Segment {
-            role: entry.role,
+            role,
             name: entry.name.clone(),
             ..Segment::new(text)
         };
@@ -146,6 +149,15 @@ impl PromptFile {
         } else {
             segment
         })
+    }
+
+    /// Reads one of a closed set of words.
+    fn word<T>(&self, index: usize, key: &str, word: &str) -> anyhow::Result<T>
+    where
+        T: FromStr<Err = UnknownName>,
+    {
+        word.parse()
+            .map_err(|error: UnknownName| anyhow!(self.at_entry(index, key, &error.to_string())))
     }
 
     /// The text of a `file` entry. A prompt file reads from its own folder only: whoever reviews
@@ -178,7 +190,7 @@ impl PromptFile {
         if !real.starts_with(folder) {
             return Err(wrong(OUTSIDE));
         }
-        open(&real, &shown(&path))
+        source::open(&real, &shown(&path))
     }
 
     /// Puts file, line and column before an error of the SDK.
@@ -227,26 +239,6 @@ impl PromptFile {
         };
         format!("{place}: {}: {problem}", locate::path(path))
     }
-}
-
-/// Reads one of a closed set of words, so that an error has the word's position.
-fn word<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
-where
-    T: std::str::FromStr<Err: std::fmt::Display>,
-{
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(D::Error::custom)
-}
-
-fn optional_word<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: std::str::FromStr<Err: std::fmt::Display>,
-{
-    let word = Option::<String>::deserialize(deserializer)?;
-    word.map(|word| word.parse())
-        .transpose()
-        .map_err(D::Error::custom)
 }
 
 fn from_yaml(source: &str, name: &str) -> anyhow::Result<Content> {
@@ -301,28 +293,6 @@ fn malformed(
          help: a prompt file has `segments:`, a list of {{volatility: static|semi_static|dynamic, \
          role?, name?, text | file, verbatim?}}, and optionally `session:`, `model:`, `salt_env:`"
     )
-}
-
-fn open(path: &Path, name: &str) -> anyhow::Result<String> {
-    let file = File::open(path)
-        .with_context(|| format!("cannot read `{name}`; give the path of a prompt file, or -"))?;
-    text(file, name)
-}
-
-fn text(from: impl Read, name: &str) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    from.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read `{name}`"))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        bail!("`{name}` is over {MAX_BYTES} bytes; no engine takes a prompt of that length");
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(error.as_bytes().get(..valid).unwrap_or_default());
-        let position = LineTable::new(&before).position(valid);
-        anyhow!("{name}:{position}: not UTF-8 from here on; save the file as UTF-8")
-    })
 }
 
 fn shown(path: &Path) -> String {

@@ -75,7 +75,7 @@ pub(crate) fn beliefs(
     }
     if let By::Key(key) = sought.by {
         learn(
-            Name::Session(key),
+            Name::session(key),
             sought.share(settings.session_share),
             Ground::Session,
         );
@@ -104,7 +104,7 @@ pub(crate) fn home_prior(
 ) -> Belief {
     let unseen = sought
         .conversation
-        .is_some_and(|key| residency.holders(Name::Session(key)).is_empty());
+        .is_some_and(|key| residency.holders(Name::session(key)).is_empty());
     if settings.home_prior > 0.0 && unseen && sought.echo.is_none() {
         home.or(sought.share(settings.home_prior), Ground::Prior)
     } else {

@@ -22,6 +22,8 @@ pub struct Decision {
 }
 
 /// Why a worker was chosen.
+///
+/// Closed on purpose, as [`NoWorker`] is: each is a label of a metric, and a new one should be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// It is believed to hold a prefix of the prompt.

@@ -5,6 +5,8 @@ use headwater_signature::Signature;
 use crate::id::WorkerId;
 
 /// A request as placement sees it: no body, no headers, only names.
+///
+/// Not `non_exhaustive`: callers build it, most from [`Request::ANONYMOUS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The prefixes that its client named, if it did.
@@ -28,6 +30,8 @@ impl Request<'_> {
 }
 
 /// Where a request's key comes from.
+///
+/// A session or an affinity key stands for a conversation; the others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySource {
     /// The signature's own prefixes; no key was sent.

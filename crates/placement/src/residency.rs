@@ -10,14 +10,43 @@ use std::collections::BTreeMap;
 use headwater_signature::{Fingerprint, PrefixHash};
 
 use crate::id::{RequestId, WorkerId};
+use crate::lru::Lru;
 
 /// What the table is asked by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Name {
-    /// A whole prefix under its scheme: hashes of different schemes never meet.
-    Prefix(PrefixHash, Fingerprint),
-    /// A key whose prompts have no names.
-    Session(u64),
+pub(crate) struct Name {
+    // First, because it alone tells nearly all names apart.
+    hash: u64,
+    space: Space,
+}
+
+/// Whose names a hash is one of: equal hashes of different spaces never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Space {
+    /// Prefixes under the scheme of this fingerprint.
+    Scheme(u64),
+    /// Keys whose prompts have no names.
+    Session,
+}
+
+impl Name {
+    /// The name of a whole prefix under its scheme.
+    pub(crate) fn prefix(hash: PrefixHash, scheme: Fingerprint) -> Self {
+        let number = u64::from_be_bytes;
+        let space = Space::Scheme(number(*scheme.as_bytes()));
+        Self {
+            hash: number(*hash.as_bytes()),
+            space,
+        }
+    }
+
+    /// The name that a key's last request is found by.
+    pub(crate) fn session(key: u64) -> Self {
+        Self {
+            hash: key,
+            space: Space::Session,
+        }
+    }
 }
 
 /// A worker that is believed to hold a prefix.
@@ -26,7 +55,7 @@ pub(crate) struct Holder {
     pub(crate) worker: WorkerId,
     /// Uncached tokens that had been sent to the worker when this was last known.
     pub(crate) sent_at: u64,
-    used: u64,
+    changed: u64,
     status: Status,
 }
 
@@ -52,34 +81,27 @@ impl Wear {
     }
 }
 
-/// The table. Least recently dispatched entries go first.
+/// The table. Least recently dispatched names go first.
 #[derive(Clone, Debug)]
 pub(crate) struct Residency {
     workers_per_prefix: usize,
     capacity: usize,
-    entries: BTreeMap<Name, Entry>,
-    /// The same names by last use: the first one is the next to go.
-    by_use: BTreeMap<u64, Name>,
-    uses: u64,
+    names: Lru<Name, Vec<Holder>>,
+    /// Counts changes, to tell which holder of a name is the oldest.
+    changes: u64,
     held: BTreeMap<WorkerId, usize>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Entry {
-    used: u64,
-    holders: Vec<Holder>,
 }
 
 impl Residency {
     /// An empty table without room; see [`Self::resize`].
     pub(crate) fn new(workers_per_prefix: usize) -> Self {
+        let (names, held) = (Lru::new(), BTreeMap::new());
         Self {
             workers_per_prefix,
             capacity: 0,
-            entries: BTreeMap::new(),
-            by_use: BTreeMap::new(),
-            uses: 0,
-            held: BTreeMap::new(),
+            names,
+            changes: 0,
+            held,
         }
     }
 
@@ -91,7 +113,7 @@ impl Residency {
 
     /// The workers believed to hold it, fresh or not.
     pub(crate) fn holders(&self, name: Name) -> &[Holder] {
-        self.entries.get(&name).map_or(&[], |entry| &entry.holders)
+        self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// A request that brings this prefix was sent to the worker. What is known to be there
@@ -103,7 +125,7 @@ impl Residency {
         let expected = Holder {
             worker,
             sent_at: wear.sent_tokens,
-            used: 0,
+            changed: 0,
             status: Status::ExpectedBy(by),
         };
         self.put(name, known.copied().unwrap_or(expected));
@@ -117,7 +139,7 @@ impl Residency {
             Holder {
                 worker,
                 sent_at,
-                used: 0,
+                changed: 0,
                 status: Status::Confirmed,
             },
         );
@@ -132,12 +154,9 @@ impl Residency {
 
     /// The worker's cache is gone.
     pub(crate) fn forget(&mut self, worker: WorkerId) {
-        let names: Vec<Name> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.holders.iter().any(|h| h.worker == worker))
-            .map(|(name, _)| *name)
-            .collect();
+        let holds = |holders: &[Holder]| holders.iter().any(|h| h.worker == worker);
+        let found = self.names.iter().filter(|(_, holders)| holds(holders));
+        let names: Vec<Name> = found.map(|(name, _)| name).collect();
         for name in names {
             self.retain(name, |h| h.worker != worker);
         }
@@ -145,7 +164,7 @@ impl Residency {
 
     /// Names in the table.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.names.len()
     }
 
     /// Names that this worker is believed to hold.
@@ -155,58 +174,47 @@ impl Residency {
 
     /// Writes what is believed of one worker under a name, as the latest use of both.
     fn put(&mut self, name: Name, holder: Holder) {
-        self.uses += 1;
-        let used = self.uses;
-        match self.entries.get(&name) {
-            Some(entry) => drop(self.by_use.remove(&entry.used)),
-            None => self.shrink_to(self.capacity.saturating_sub(1)),
-        }
-        self.by_use.insert(used, name);
-        let entry = self.entries.entry(name).or_default();
-        entry.used = used;
-        let holder = Holder { used, ..holder };
-        let count = entry.holders.len();
-        let replaced = match entry.holders.iter().position(|h| h.worker == holder.worker) {
-            None if count >= self.workers_per_prefix => {
-                (0..count).min_by_key(|at| entry.holders[*at].used)
-            }
-            found => found,
+        self.changes += 1;
+        let holder = Holder {
+            changed: self.changes,
+            ..holder
         };
         *self.held.entry(holder.worker).or_default() += 1;
+        let Some(holders) = self.names.touch(name) else {
+            self.shrink_to(self.capacity.saturating_sub(1));
+            return self.names.insert(name, vec![holder]);
+        };
+        let full = holders.len() >= self.workers_per_prefix;
+        let replaced = match holders.iter_mut().find(|h| h.worker == holder.worker) {
+            None if full => holders.iter_mut().min_by_key(|h| h.changed),
+            found => found,
+        };
         match replaced {
-            Some(at) => {
-                let old = std::mem::replace(&mut entry.holders[at], holder);
-                release(&mut self.held, old.worker);
-            }
-            None => entry.holders.push(holder),
+            Some(old) => release(&mut self.held, std::mem::replace(old, holder).worker),
+            None => holders.push(holder),
         }
     }
 
     /// Keeps the holders of one name that `keep` says; a name without holders goes.
     fn retain(&mut self, name: Name, keep: impl Fn(&Holder) -> bool) {
-        let Some(entry) = self.entries.get_mut(&name) else {
+        let Some(holders) = self.names.get_mut(name) else {
             return;
         };
-        for gone in entry.holders.iter().filter(|h| !keep(h)) {
+        for gone in holders.iter().filter(|h| !keep(h)) {
             release(&mut self.held, gone.worker);
         }
-        entry.holders.retain(keep);
-        if entry.holders.is_empty() {
-            self.by_use.remove(&entry.used);
-            self.entries.remove(&name);
+        holders.retain(keep);
+        if holders.is_empty() {
+            self.names.remove(name);
         }
     }
 
     fn shrink_to(&mut self, names: usize) {
-        while self.entries.len() > names {
-            let Some((_, oldest)) = self.by_use.pop_first() else {
+        while self.names.len() > names {
+            let Some(holders) = self.names.pop_oldest() else {
                 return;
             };
-            let Some(entry) = self.entries.remove(&oldest) else {
-                continue;
-            };
-            entry
-                .holders
+            holders
                 .iter()
                 .for_each(|h| release(&mut self.held, h.worker));
         }
@@ -250,7 +258,7 @@ mod tests {
 
     fn who(table: &Residency, name: u64) -> Vec<WorkerId> {
         table
-            .holders(Name::Session(name))
+            .holders(Name::session(name))
             .iter()
             .map(|h| h.worker)
             .collect()
@@ -258,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_failure_takes_back_only_what_hung_on_it() {
-        let (mut table, w, name) = (table(8), worker(0), Name::Session(7));
+        let (mut table, w, name) = (table(8), worker(0), Name::session(7));
         table.expect(name, w, A, wear(0));
         table.withdraw(name, w, A);
         assert_eq!(
@@ -293,10 +301,10 @@ mod tests {
     #[test]
     fn the_least_recently_used_name_goes_first() {
         let (mut table, w) = (table(2), worker(0));
-        table.confirm(Name::Session(1), w, wear(0));
-        table.confirm(Name::Session(2), w, wear(0));
-        table.expect(Name::Session(1), w, A, wear(0));
-        table.confirm(Name::Session(3), w, wear(0));
+        table.confirm(Name::session(1), w, wear(0));
+        table.confirm(Name::session(2), w, wear(0));
+        table.expect(Name::session(1), w, A, wear(0));
+        table.confirm(Name::session(3), w, wear(0));
         assert_eq!(
             (who(&table, 1), who(&table, 2), who(&table, 3)),
             (vec![w], vec![], vec![w])
@@ -310,7 +318,7 @@ mod tests {
     fn the_least_recently_used_worker_makes_room_under_a_name() {
         let mut table = table(8);
         for number in [0, 1, 0, 2] {
-            table.confirm(Name::Session(1), worker(number), wear(0));
+            table.confirm(Name::session(1), worker(number), wear(0));
         }
         assert_eq!(who(&table, 1), [worker(0), worker(2)]);
         assert_eq!(table.held_by(worker(1)), 0);
@@ -319,9 +327,9 @@ mod tests {
     #[test]
     fn a_lost_cache_is_forgotten_whole() {
         let mut table = table(8);
-        table.confirm(Name::Session(1), worker(0), wear(0));
-        table.confirm(Name::Session(1), worker(1), wear(0));
-        table.confirm(Name::Session(2), worker(0), wear(0));
+        table.confirm(Name::session(1), worker(0), wear(0));
+        table.confirm(Name::session(1), worker(1), wear(0));
+        table.confirm(Name::session(2), worker(0), wear(0));
         table.forget(worker(0));
         assert_eq!((who(&table, 1), who(&table, 2)), (vec![worker(1)], vec![]));
         assert_eq!((table.len(), table.held_by(worker(0))), (1, 0));

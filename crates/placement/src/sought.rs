@@ -115,7 +115,7 @@ impl<'a> Sought<'a> {
         signature.into_iter().flat_map(move |signature| {
             let block = u64::from(signature.block().get());
             signature.rungs().iter().rev().map(move |rung| {
-                let name = Name::Prefix(rung.hash, signature.fingerprint());
+                let name = Name::prefix(rung.hash, signature.fingerprint());
                 (name, self.cacheable(u64::from(rung.blocks) * block))
             })
         })
@@ -124,8 +124,8 @@ impl<'a> Sought<'a> {
     /// The name that the table keeps its key under.
     pub(crate) fn session(&self) -> Option<Name> {
         match self.by {
-            By::Key(key) => Some(Name::Session(key)),
-            By::Rungs(_) | By::Nothing => self.conversation.map(Name::Session),
+            By::Key(key) => Some(Name::session(key)),
+            By::Rungs(_) | By::Nothing => self.conversation.map(Name::session),
         }
     }
 }

@@ -103,16 +103,23 @@ impl<'s> Queue<'s> {
         }
     }
 
-    /// Whether one more request puts a worker over its limit and over its share.
+    /// Whether a worker must be relieved of one more request: it is over its limit, and over its
+    /// share as well.
     fn is_over(&self, prospect: &Prospect<'_>) -> bool {
-        let requests = f64::from(prospect.in_flight) + 1.0;
-        let weight = prospect.worker.weight;
-        requests > f64::from(self.settings.max_ongoing) * weight && requests > self.share * weight
+        let share = self.share * prospect.worker.weight;
+        !self.has_room(prospect) && f64::from(prospect.in_flight) + 1.0 > share
     }
 
-    /// Whether a worker can take what the first choice may not have.
+    /// Whether a worker can take what the first choice may not have: it stays within the limit
+    /// and has clearly less to do. With everybody over the limit nobody can, so that affinity
+    /// survives.
     fn relieves(&self, prospect: &Prospect<'_>, first: &Prospect<'_>) -> bool {
         let gap = first.queue() - prospect.queue();
-        !self.is_over(prospect) && gap >= f64::from(self.settings.spill_gap)
+        self.has_room(prospect) && gap >= f64::from(self.settings.spill_gap)
+    }
+
+    fn has_room(&self, prospect: &Prospect<'_>) -> bool {
+        let limit = f64::from(self.settings.max_ongoing) * prospect.worker.weight;
+        f64::from(prospect.in_flight) + 1.0 <= limit
     }
 }

@@ -4,7 +4,10 @@ use std::num::NonZeroU32;
 
 use headwater_signature::{AffinityKey, PrefixHash, Seed};
 
-use crate::{Role, Volatility, render::Rendered};
+use crate::{
+    Role, Volatility,
+    render::{Rendered, Turn},
+};
 
 /// How the `Prefix-Affinity` key is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +43,9 @@ pub(crate) fn key(
         Some(id) => AffinityKey::session(seed, id),
         None => AffinityKey::session(seed, &first_turn(rendered)),
     };
-    let known = session.is_some() || user_turns(rendered) > 1;
+    // Segments of a plain prompt do not tell turns apart.
+    let history = rendered.messages.is_some() && user_turns(rendered).count() > 1;
+    let known = session.is_some() || history;
     match (mode, static_prefix) {
         (AffinityMode::Static, Some(prefix)) => AffinityKey::prefix(prefix),
         (AffinityMode::Spread(ways), Some(prefix)) => {
@@ -53,22 +58,19 @@ pub(crate) fn key(
     }
 }
 
-fn user_turns(rendered: &Rendered) -> usize {
-    rendered
-        .turns
-        .iter()
-        .filter(|turn| turn.role == Some(Role::User))
-        .count()
+/// Turns of the conversation itself. Static ones are examples, and the same for everybody.
+fn user_turns(rendered: &Rendered) -> impl Iterator<Item = &Turn> {
+    rendered.turns.iter().filter(|turn| {
+        turn.volatility == Volatility::Dynamic && turn.role.is_none_or(|role| role == Role::User)
+    })
 }
 
 /// Stands for a session id. A prefix hash would not do: it ends at a whole block, and a short
 /// first question on a long static part would not move it.
 fn first_turn(rendered: &Rendered) -> String {
-    let first = rendered.turns.iter().find(|turn| match turn.role {
-        Some(role) => role == Role::User,
-        None => turn.volatility == Volatility::Dynamic,
-    });
-    let end = first.map_or(rendered.text.len(), |turn| turn.end);
+    let end = user_turns(rendered)
+        .next()
+        .map_or(rendered.text.len(), |turn| turn.end);
     let text = rendered.text.get(..end).unwrap_or_default();
     format!("first turn {}", blake3::hash(text.as_bytes()).to_hex())
 }

@@ -74,6 +74,10 @@ mod sign;
 
 mod error;
 
+#[cfg(test)]
+#[path = "../tests/support/tiny.rs"]
+mod tiny;
+
 pub use affinity::AffinityMode;
 pub use builder::{Dynamic, PromptBuilder, SemiStatic, Static};
 pub use error::{PromptError, SignError, TokenizeError, TokenizeErrorKind};

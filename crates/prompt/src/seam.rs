@@ -33,24 +33,25 @@ impl<T: Tokenize> Seams<'_, T> {
     }
 
     /// Encoding everything before the border once per continuation would cost more than signing.
-    /// Only a window is encoded, from a place where its tokens fall in step with the whole
-    /// text's; where they do not, the window grows.
+    /// Only a window is encoded, and only its second half compared: by then its tokens have
+    /// fallen in step with the whole text's. Where they have not, the window grows.
     fn probe(&self, at: usize, all: usize) -> Result<usize, TokenizeError> {
         let fixed = self.firm_start(at);
         let mut length = WINDOW;
         loop {
             let start = self.window_start(at.saturating_sub(length).max(fixed), fixed);
-            let first = if start == 0 {
-                self.tokens.leading
+            let middle = if start <= fixed {
+                start
             } else {
-                self.tokens.before(start)
+                start + (at - start) / 2
             };
-            let in_step = self.common(start, at, first, "")?;
-            // Half of the window in step: it has caught up, what is missing is at its end.
+            let window = Window { start, middle, at };
+            let first = self.tokens.before(middle);
+            let in_step = self.shared(window, "")?;
             if start <= fixed || 2 * in_step > all.saturating_sub(first) {
                 let mut least = in_step;
                 for continuation in CONTINUATIONS {
-                    least = least.min(self.common(start, at, first, continuation)?);
+                    least = least.min(self.shared(window, continuation)?);
                 }
                 return Ok(all.min(first + least));
             }
@@ -58,15 +59,9 @@ impl<T: Tokenize> Seams<'_, T> {
         }
     }
 
-    /// How many tokens the text from `start` to `at` with `continuation` shares with the prompt's
-    /// own, from its token `first` on.
-    fn common(
-        &self,
-        start: usize,
-        at: usize,
-        first: usize,
-        continuation: &str,
-    ) -> Result<usize, TokenizeError> {
+    /// How many tokens behind the middle the window with `continuation` shares with the prompt.
+    fn shared(&self, window: Window, continuation: &str) -> Result<usize, TokenizeError> {
+        let Window { start, middle, at } = window;
         let before = self.rendered.text.get(start..at).unwrap_or_default();
         let markers: Vec<_> = self
             .rendered
@@ -75,14 +70,14 @@ impl<T: Tokenize> Seams<'_, T> {
             .filter(|marker| marker.start >= start && marker.end <= at)
             .map(|marker| marker.start - start..marker.end - start)
             .collect();
-        let window = self
+        let theirs = self
             .tokenizer
             .encode(&format!("{before}{continuation}"), &markers)?;
-        let theirs = window.ids.iter().skip(window.leading);
-        let ours = self.tokens.ids.iter().skip(first);
-        Ok(theirs
-            .zip(ours)
-            .take_while(|(theirs, ours)| theirs == ours)
+        let ours = behind(self.tokens, middle, 0);
+        let theirs = behind(&theirs, middle - start, start);
+        Ok(ours
+            .zip(theirs)
+            .take_while(|(ours, theirs)| ours == theirs)
             .count())
     }
 
@@ -107,5 +102,104 @@ impl<T: Tokenize> Seams<'_, T> {
             .rev()
             .find(|end| self.rendered.text.is_char_boundary(**end));
         place.copied().unwrap_or(0).max(fixed)
+    }
+}
+
+/// A stretch of text before a border, in bytes.
+#[derive(Clone, Copy)]
+struct Window {
+    start: usize,
+    /// From here on tokens count.
+    middle: usize,
+    /// The border.
+    at: usize,
+}
+
+/// The tokens that end behind `byte`: id, and end in the whole text, which begins `offset`
+/// bytes before these tokens' own.
+fn behind(tokens: &Tokens, byte: usize, offset: usize) -> impl Iterator<Item = (u32, usize)> {
+    let all = tokens
+        .ids
+        .iter()
+        .zip(&tokens.ends)
+        .map(move |(id, end)| (*id, end + offset));
+    all.skip(tokens.before(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        HfTokenizer, Prompt, PromptDraft, Segment, SpecialTokens, Volatility, render, tiny,
+    };
+
+    fn tokenizer(special_tokens: SpecialTokens) -> HfTokenizer {
+        HfTokenizer::from_json(tiny::tokenizer_json().as_bytes(), "tiny", special_tokens).unwrap()
+    }
+
+    /// The definition: encode everything before the border, once per continuation.
+    fn by_hand(tokenizer: &HfTokenizer, rendered: &Rendered, tokens: &Tokens, at: usize) -> usize {
+        let markers: Vec<_> = rendered
+            .markers
+            .iter()
+            .filter(|m| m.end <= at)
+            .cloned()
+            .collect();
+        let shared = |continuation: &str| {
+            let text = format!("{}{continuation}", &rendered.text[..at]);
+            let theirs = tokenizer.encode(&text, &markers).unwrap();
+            theirs
+                .ids
+                .iter()
+                .zip(&tokens.ids)
+                .take_while(|(a, b)| a == b)
+                .count()
+        };
+        let least = CONTINUATIONS
+            .into_iter()
+            .chain([""])
+            .map(shared)
+            .min()
+            .unwrap_or(0);
+        least.min(tokens.before(at))
+    }
+
+    fn prompt(texts: &[String], form: Option<crate::Role>) -> Prompt {
+        let mut draft = PromptDraft::new();
+        for text in texts {
+            let segment = Segment {
+                role: form,
+                ..Segment::new(text.as_str())
+            };
+            draft.push(Volatility::Dynamic, segment).unwrap();
+        }
+        draft.build().unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn a_window_finds_what_the_whole_text_does(
+            texts in prop::collection::vec("[a-c the.:\n 🙂é12]{1,400}", 1..4),
+            pick in 0.0..1.0_f64,
+            chat: bool,
+            added: bool,
+        ) {
+            let special = if added { SpecialTokens::Added } else { SpecialTokens::Omitted };
+            let tokenizer = tokenizer(special);
+            let rendered = render::render(&prompt(&texts, chat.then_some(crate::Role::User)).segments);
+            let tokens = tokenizer.encode(&rendered.text, &rendered.markers).unwrap();
+            let seams = Seams { tokenizer: &tokenizer, rendered: &rendered, tokens: &tokens };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a short text")]
+            let at = (pick * rendered.text.len() as f64) as usize;
+            // Inside a marker there is no border.
+            prop_assume!(rendered.markers.iter().all(|m| at <= m.start || at >= m.end));
+            let at = rendered.text.floor_char_boundary(at);
+            let expected = by_hand(&tokenizer, &rendered, &tokens, at);
+            prop_assert_eq!(seams.stable(at, None).unwrap(), expected);
+        }
     }
 }

@@ -223,18 +223,23 @@ impl Borders {
         };
         // A message is always followed by the marker of the next one.
         let next = rendered.messages.is_some().then_some(MESSAGE_START);
-        let newest = rendered.turns.iter().rev().take(rungs::NEWEST_TURNS);
+        let ends = rendered
+            .turns
+            .iter()
+            .rev()
+            .map(|turn| blocks(turn.end, next));
+        let turns: Vec<u32> = ends.take(rungs::NEWEST_TURNS).collect::<Result<_, _>>()?;
         // An engine computes at least the last token again, so the block it completes is no hit.
+        // Nor is the invitation to speak, which the next turn need not repeat.
         let reusable = tokens.saturating_sub(1) / block.get();
+        let newest = turns.first().copied().unwrap_or_default();
         Ok(Self {
             static_end: rendered.static_end.map_or(Ok(0), |at| blocks(at, None))?,
             semi_static_end: rendered
                 .semi_static_end
                 .map_or(Ok(0), |at| blocks(at, None))?,
-            turns: newest
-                .map(|turn| blocks(turn.end, next))
-                .collect::<Result<_, _>>()?,
-            limit: blocks(rendered.text.len(), None)?.min(reusable),
+            turns,
+            limit: newest.min(reusable),
         })
     }
 

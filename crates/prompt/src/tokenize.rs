@@ -62,10 +62,9 @@ pub struct Tokens {
     /// The ids, in order.
     pub ids: Vec<u32>,
     /// For each id the byte of the text at which it ends, never falling. A token that the
-    /// tokenizer adds behind the text ends after the last byte.
+    /// tokenizer adds in front of the text ends at 0, one that it adds behind the text ends
+    /// after the last byte.
     pub ends: Vec<usize>,
-    /// How many of the ids the tokenizer added in front of the text.
-    pub leading: usize,
 }
 
 impl Tokens {

@@ -1,5 +1,7 @@
 //! Building, cleaning, rendering and signing, case by case.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::num::NonZeroU32;
 
 use headwater::signature::{BlockSize, RouteEcho, RouteTag};
@@ -280,6 +282,25 @@ fn affinity_keeps_together_what_its_mode_says() {
         .map(|id| key(&[&id.to_string()], None, Auto))
         .collect();
     assert_eq!(auto.len(), 4);
+}
+
+#[test]
+fn static_examples_are_not_history() {
+    let key = |question: &str| {
+        let prompt = Prompt::builder()
+            .static_(system())
+            .static_(Segment::user("One?"))
+            .static_(Segment::assistant("Two."))
+            .dynamic(Segment::user(question))
+            .build()
+            .unwrap();
+        let session = SignOptions {
+            affinity: AffinityMode::Session,
+            ..Default::default()
+        };
+        sign(&prompt, &session).affinity()
+    };
+    assert_ne!(key("a"), key("b"));
 }
 
 #[test]

@@ -216,6 +216,17 @@ impl Config {
         config_file::parse(yaml, origin)
     }
 
+    /// The workers at these URLs: at least one, none twice.
+    ///
+    /// # Errors
+    /// Which URL is wrong, and how.
+    pub fn workers_of_urls<'a>(
+        urls: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<WorkerConfig>, ConfigError> {
+        config_file::workers_of_urls(urls)
+            .map_err(|message| ConfigError::of_argument("--workers", message))
+    }
+
     /// What placement is told of it.
     pub(crate) fn placement_settings(&self) -> Settings {
         Settings {
@@ -236,7 +247,8 @@ impl WorkerConfig {
     /// # Errors
     /// The URL is none that a worker can have.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        let entry = WorkerEntry::from_url(url).map_err(|message| ConfigError::of_argument(url, message))?;
+        let entry =
+            WorkerEntry::from_url(url).map_err(|message| ConfigError::of_argument(url, message))?;
         Ok(entry.into_config())
     }
 }

@@ -20,10 +20,18 @@ pub(crate) fn parse(yaml: &str, origin: &str) -> Result<Config, ConfigError> {
         ConfigError::of_file(origin, &path, error.inner())
     })?;
     // What no single value can tell.
-    let (low, high) = (config.placement.low_watermark, config.placement.high_watermark);
+    let (low, high) = (
+        config.placement.low_watermark,
+        config.placement.high_watermark,
+    );
     if low >= high {
-        let message = format!("`{low}` must be less than `placement.high_watermark`, which is `{high}`");
-        return Err(ConfigError::of_path(origin, "placement.low_watermark", message));
+        let message =
+            format!("`{low}` must be less than `placement.high_watermark`, which is `{high}`");
+        return Err(ConfigError::of_path(
+            origin,
+            "placement.low_watermark",
+            message,
+        ));
     }
     Ok(config)
 }
@@ -63,11 +71,15 @@ impl Seen {
     fn add(&mut self, worker: &WorkerConfig) -> Result<(), String> {
         if !self.addresses.insert(worker.url.authority().to_owned()) {
             let url = &worker.url;
-            return Err(format!("`{url}` is listed twice; remove one, or use `weight`"));
+            return Err(format!(
+                "`{url}` is listed twice; remove one, or use `weight`"
+            ));
         }
         if !self.names.insert(worker.name.clone()) {
             let name = &worker.name;
-            return Err(format!("the name `{name}` is taken; give each worker its own"));
+            return Err(format!(
+                "the name `{name}` is taken; give each worker its own"
+            ));
         }
         Ok(())
     }

@@ -47,7 +47,9 @@ pub(crate) fn default_drain_seconds() -> u64 {
 }
 
 pub(crate) fn default_session_headers() -> Vec<String> {
-    ["x-session-id", "x-smg-routing-key"].map(str::to_owned).into()
+    ["x-session-id", "x-smg-routing-key"]
+        .map(str::to_owned)
+        .into()
 }
 
 /// Headers that differ on every request: as a key they would scatter every conversation.
@@ -59,9 +61,7 @@ const NEVER_A_SESSION: [&str; 5] = [
     "x-b3-traceid",
 ];
 
-pub(crate) fn session_headers<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Vec<String>, D::Error> {
+pub(crate) fn session_headers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
     let checked = names.into_iter().map(|name| {
         let name = name.to_ascii_lowercase();
@@ -72,7 +72,9 @@ pub(crate) fn session_headers<'de, D: Deserializer<'de>>(
         }
         match HeaderName::from_bytes(name.as_bytes()) {
             Ok(_) => Ok(name),
-            Err(_) => Err(format!("`{name}` is not a header name; use letters, digits and `-`")),
+            Err(_) => Err(format!(
+                "`{name}` is not a header name; use letters, digits and `-`"
+            )),
         }
     });
     checked.collect::<Result<_, _>>().map_err(D::Error::custom)
@@ -103,7 +105,9 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error>
     if (0.0..=1.0).contains(&number) {
         Ok(number)
     } else {
-        Err(D::Error::custom(format!("`{number}` is out of range; use a share from 0 to 1")))
+        Err(D::Error::custom(format!(
+            "`{number}` is out of range; use a share from 0 to 1"
+        )))
     }
 }
 

@@ -118,7 +118,9 @@ pub(crate) struct Histogram<const N: usize> {
 impl<const N: usize> Histogram<N> {
     pub(crate) fn add(&self, took: Duration, bounds_micros: &[u64; N]) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = bounds_micros.iter().position(|bound| nanos <= bound * 1_000);
+        let bucket = bounds_micros
+            .iter()
+            .position(|bound| nanos <= bound * 1_000);
         if let Some(count) = bucket.and_then(|b| self.buckets.get(b)) {
             count.add(1);
         }

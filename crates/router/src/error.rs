@@ -126,8 +126,12 @@ impl fmt::Display for RouterError {
                 "cannot listen on `{address}` (`{setting}`): {source}; stop what uses it or choose another address"
             ),
             Self::Placement { message } => write!(f, "placement: {message}"),
-            Self::Thread { source } => write!(f, "cannot start a thread: {source}; lower `threads`"),
-            Self::Client { message } => write!(f, "cannot set up the client of health checks: {message}"),
+            Self::Thread { source } => {
+                write!(f, "cannot start a thread: {source}; lower `threads`")
+            }
+            Self::Client { message } => {
+                write!(f, "cannot set up the client of health checks: {message}")
+            }
         }
     }
 }

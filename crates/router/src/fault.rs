@@ -63,7 +63,9 @@ impl Fault {
         let cut = error.is_incomplete_message()
             || error.is_canceled()
             || error.is_closed()
-            || error.source().is_some_and(|source| source.is::<io::Error>());
+            || error
+                .source()
+                .is_some_and(|source| source.is::<io::Error>());
         match connection {
             Connection::Kept if cut => Self::StaleConnection,
             Connection::Fresh if cut => Self::Closed,

@@ -8,7 +8,9 @@ use hyper::header::{
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-const HOP_BY_HOP: [HeaderName; 8] = [
+const HOPS: usize = 8;
+
+static HOP_BY_HOP: [HeaderName; HOPS] = [
     CONNECTION,
     KEEP_ALIVE,
     PROXY_CONNECTION,
@@ -25,7 +27,7 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named = named_by_connection(headers);
     // One walk finds what to remove: looking for eight names costs more than most requests need.
-    let mut present = [false; HOP_BY_HOP.len()];
+    let mut present = [false; HOPS];
     for name in headers.keys() {
         if let Some(index) = HOP_BY_HOP.iter().position(|hop| hop == name)
             && let Some(flag) = present.get_mut(index)
@@ -76,7 +78,10 @@ mod tests {
 
     fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let pair = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
         };
         pairs.iter().map(pair).collect()
     }
@@ -90,9 +95,23 @@ mod tests {
 
     #[test]
     fn what_is_about_one_hop_stays_there() {
-        check(&[("accept", "a"), ("x-custom", "b")], &["accept", "x-custom"]);
-        check(&[("connection", "keep-alive"), ("accept", "a")], &["accept"]);
-        check(&[("connection", "Keep-Alive, X-Hop ,,x-two"), ("x-hop", "1"), ("x-two", "2"), ("x-three", "3")], &["x-three"]);
+        check(
+            &[("accept", "a"), ("x-custom", "b")],
+            &["accept", "x-custom"],
+        );
+        check(
+            &[("connection", "keep-alive"), ("accept", "a")],
+            &["accept"],
+        );
+        check(
+            &[
+                ("connection", "Keep-Alive, X-Hop ,,x-two"),
+                ("x-hop", "1"),
+                ("x-two", "2"),
+                ("x-three", "3"),
+            ],
+            &["x-three"],
+        );
         check(
             &[
                 ("keep-alive", "timeout=5"),
@@ -107,7 +126,14 @@ mod tests {
             ],
             &["trailer", "authorization"],
         );
-        check(&[("connection", "close, content-length, host"), ("host", "a"), ("content-length", "3")], &["host", "content-length"]);
+        check(
+            &[
+                ("connection", "close, content-length, host"),
+                ("host", "a"),
+                ("content-length", "3"),
+            ],
+            &["host", "content-length"],
+        );
     }
 
     #[test]

@@ -105,7 +105,9 @@ fn signature(headers: &HeaderMap, counters: &Counters) -> Option<Signature> {
 /// The value of a header that stands once and could be an id.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
-    let value = values.next().filter(|value| (1..=LONGEST_ID).contains(&value.len()))?;
+    let value = values
+        .next()
+        .filter(|value| (1..=LONGEST_ID).contains(&value.len()))?;
     values.next().is_none().then_some(value)
 }
 
@@ -122,13 +124,24 @@ mod tests {
 
     const SIGNED: &str = "v=1, b=16, n=48, fp=:q83vASNFZ4k=:, r=(2;h=:q83vASNFZ4k=:)";
 
-    fn check(headers: &[(&'static str, &'static str)], source: KeySource, key: Option<&str>, errors: &[&str]) {
+    fn check(
+        headers: &[(&'static str, &'static str)],
+        source: KeySource,
+        key: Option<&str>,
+        errors: &[&str],
+    ) {
         let pair = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
         };
         let headers: HeaderMap = headers.iter().map(pair).collect();
         let counters = Counters::default();
-        let sessions = [HeaderName::from_static("x-session-id"), HeaderName::from_static("x-other")];
+        let sessions = [
+            HeaderName::from_static("x-session-id"),
+            HeaderName::from_static("x-other"),
+        ];
         let found = Key::of_headers(&headers, &sessions, &counters);
         assert_eq!(found.source(), source);
         assert_eq!(found.affinity, key.map(|key| hash(key.as_bytes())));
@@ -139,20 +152,74 @@ mod tests {
     #[test]
     fn the_best_name_there_is_makes_the_key() {
         check(&[], KeySource::None, None, &[]);
-        check(&[("prefix-affinity", "a")], KeySource::Affinity, Some("a"), &[]);
-        check(&[("prefix-affinity", "a"), ("x-session-id", "s")], KeySource::Session, Some("s"), &[]);
-        check(&[("x-other", "o"), ("x-session-id", "s")], KeySource::Session, Some("s"), &[]);
-        check(&[("x-session-id", ""), ("x-other", "o")], KeySource::Session, Some("o"), &[]);
-        check(&[("x-session-id", "1"), ("x-session-id", "2")], KeySource::None, None, &[]);
-        check(&[("prefix-signature", SIGNED), ("prefix-affinity", "a"), ("x-session-id", "s")], KeySource::Signature, Some("a"), &[]);
-        check(&[("prefix-signature", SIGNED)], KeySource::Signature, None, &[]);
+        check(
+            &[("prefix-affinity", "a")],
+            KeySource::Affinity,
+            Some("a"),
+            &[],
+        );
+        check(
+            &[("prefix-affinity", "a"), ("x-session-id", "s")],
+            KeySource::Session,
+            Some("s"),
+            &[],
+        );
+        check(
+            &[("x-other", "o"), ("x-session-id", "s")],
+            KeySource::Session,
+            Some("s"),
+            &[],
+        );
+        check(
+            &[("x-session-id", ""), ("x-other", "o")],
+            KeySource::Session,
+            Some("o"),
+            &[],
+        );
+        check(
+            &[("x-session-id", "1"), ("x-session-id", "2")],
+            KeySource::None,
+            None,
+            &[],
+        );
+        check(
+            &[
+                ("prefix-signature", SIGNED),
+                ("prefix-affinity", "a"),
+                ("x-session-id", "s"),
+            ],
+            KeySource::Signature,
+            Some("a"),
+            &[],
+        );
+        check(
+            &[("prefix-signature", SIGNED)],
+            KeySource::Signature,
+            None,
+            &[],
+        );
     }
 
     #[test]
     fn a_signature_that_cannot_be_used_is_counted_and_ignored() {
-        check(&[("prefix-signature", "v=1, b="), ("x-session-id", "s")], KeySource::Session, Some("s"), &["syntax"]);
-        check(&[("prefix-signature", SIGNED), ("prefix-signature", SIGNED)], KeySource::None, None, &["duplicate_header"]);
-        check(&[("prefix-signature", "v=9")], KeySource::None, None, &["unknown_version"]);
+        check(
+            &[("prefix-signature", "v=1, b="), ("x-session-id", "s")],
+            KeySource::Session,
+            Some("s"),
+            &["syntax"],
+        );
+        check(
+            &[("prefix-signature", SIGNED), ("prefix-signature", SIGNED)],
+            KeySource::None,
+            None,
+            &["duplicate_header"],
+        );
+        check(
+            &[("prefix-signature", "v=9")],
+            KeySource::None,
+            None,
+            &["unknown_version"],
+        );
     }
 
     #[test]

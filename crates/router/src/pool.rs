@@ -86,7 +86,9 @@ impl Pool {
     /// Closes what has been idle for too long; called every second or so.
     pub(crate) fn sweep(&self) {
         self.0.borrow_mut().retain(|_, idle| {
-            idle.retain(|kept| kept.since.elapsed() < IDLE_TIME && !kept.channel.sender.is_closed());
+            idle.retain(|kept| {
+                kept.since.elapsed() < IDLE_TIME && !kept.channel.sender.is_closed()
+            });
             !idle.is_empty()
         });
     }

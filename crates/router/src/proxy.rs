@@ -122,7 +122,9 @@ impl Proxy {
         let shared = &self.shared;
         let mut key = Key::of_headers(&head.headers, &shared.session_headers, &shared.counters);
         if key.is_missing() && shared.config.body_key == BodyKey::Head {
-            upload.head(BODY_KEY_BYTES, |bytes| key.set_body(bytes)).await?;
+            upload
+                .head(BODY_KEY_BYTES, |bytes| key.set_body(bytes))
+                .await?;
         }
         shared.counters.keyed_by(key.source());
         Ok(key)
@@ -136,7 +138,9 @@ impl Proxy {
         upload: &Upload,
     ) -> Result<(Channel, Response<Incoming>), Fault> {
         if let Some(channel) = self.pool.take(endpoint).await {
-            let sent = self.send(channel, Connection::Kept, (endpoint, head, upload)).await;
+            let sent = self
+                .send(channel, Connection::Kept, (endpoint, head, upload))
+                .await;
             match sent {
                 Err(fault) if fault.again() == Again::Here && upload.can_repeat() => {
                     self.shared.counters.retries.add(fault.as_str());
@@ -146,7 +150,8 @@ impl Proxy {
         }
         self.shared.counters.upstream_connects.add(1);
         let channel = connect(endpoint).await?;
-        self.send(channel, Connection::Fresh, (endpoint, head, upload)).await
+        self.send(channel, Connection::Fresh, (endpoint, head, upload))
+            .await
     }
 
     async fn send(
@@ -172,7 +177,9 @@ impl Proxy {
         match status {
             StatusCode::BAD_GATEWAY => Some("status_502"),
             StatusCode::SERVICE_UNAVAILABLE => Some("status_503"),
-            StatusCode::TOO_MANY_REQUESTS if self.shared.config.retry.on_429 == On429::Elsewhere => {
+            StatusCode::TOO_MANY_REQUESTS
+                if self.shared.config.retry.on_429 == On429::Elsewhere =>
+            {
                 Some("status_429")
             }
             _ => None,
@@ -192,7 +199,9 @@ impl Proxy {
         self.shared.counters.upstream_errors.add(fault.as_str());
         match fault {
             // Nobody listens there: the process is gone, and asking again changes nothing.
-            Fault::Refused => self.shared.set_health(endpoint, Health::Down, fault.as_str()),
+            Fault::Refused => self
+                .shared
+                .set_health(endpoint, Health::Down, fault.as_str()),
             Fault::Unreachable | Fault::Closed | Fault::Garbled => {
                 self.shared.failed(endpoint, fault.as_str());
             }

@@ -132,7 +132,9 @@ impl Body for Download {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.from {
             From::Worker(relay) => relay.poll_frame(cx),
-            From::Router(text) => Pin::new(text).poll_frame(cx).map_err(|never| match never {}),
+            From::Router(text) => Pin::new(text)
+                .poll_frame(cx)
+                .map_err(|never| match never {}),
         }
     }
 

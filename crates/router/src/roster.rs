@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_placement::{
-    At, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings,
-    WorkerId, WorkerState, WorkerView,
+    At, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings, WorkerId,
+    WorkerState, WorkerView,
 };
 use headwater_signature::RouteTag;
 
@@ -114,7 +114,10 @@ impl Roster {
     pub(crate) fn set_workers(&mut self, at: At, workers: &[WorkerConfig], arrival: Arrival) {
         let stays = |member: &Member| {
             let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
-            workers.iter().find(same).is_some_and(|w| w.url == member.endpoint.url)
+            workers
+                .iter()
+                .find(same)
+                .is_some_and(|w| w.url == member.endpoint.url)
         };
         let gone: Vec<WorkerId> = self
             .members
@@ -169,7 +172,10 @@ impl Roster {
             let news = member.health != health;
             // A process that is gone took its cache with it. Where the engine tells when it
             // began, the next scrape will say so; where it does not, count its lives here.
-            let told = member.scrape.as_ref().is_some_and(|s| s.reading.started.is_some());
+            let told = member
+                .scrape
+                .as_ref()
+                .is_some_and(|s| s.reading.started.is_some());
             if news && health == Health::Down && !told {
                 member.generation.0 += 1;
             }
@@ -228,7 +234,8 @@ impl Roster {
         if member.generation != generation {
             let generation = member.generation;
             member.tag = RouteTag::of(&member.endpoint.name, generation.0);
-            self.fleet.observe(at, &Event::Generation { worker, generation });
+            self.fleet
+                .observe(at, &Event::Generation { worker, generation });
         }
         if member.state() != state {
             let state = member.state();
@@ -244,7 +251,10 @@ impl Roster {
     }
 
     pub(crate) fn endpoints(&self) -> Vec<Arc<Endpoint>> {
-        self.members.values().map(|m| Arc::clone(&m.endpoint)).collect()
+        self.members
+            .values()
+            .map(|m| Arc::clone(&m.endpoint))
+            .collect()
     }
 
     pub(crate) fn residency_len(&self) -> usize {

@@ -73,7 +73,8 @@ impl Shared {
         match found {
             Ok(placed) => {
                 let tokens = request.signature.map_or(0, |signature| signature.tokens());
-                self.counters.decided(placed.reason, placed.matched_tokens, tokens);
+                self.counters
+                    .decided(placed.reason, placed.matched_tokens, tokens);
                 placed.endpoint.requests.add(1);
                 let guard = InFlight::new(Arc::clone(self), placed.endpoint.id, id, began);
                 Ok((placed, guard))

@@ -25,7 +25,11 @@ impl WorkerUrl {
                     "`{text}` asks for TLS, which the router does not speak to workers yet; use `http://`"
                 ));
             }
-            _ => return Err(format!("`{text}` has no scheme; write it as `http://host:port`")),
+            _ => {
+                return Err(format!(
+                    "`{text}` has no scheme; write it as `http://host:port`"
+                ));
+            }
         }
         if !matches!(uri.path_and_query().map_or("/", |p| p.as_str()), "/") || text.contains('#') {
             return Err(format!(
@@ -34,7 +38,9 @@ impl WorkerUrl {
         }
         let authority = uri.authority().filter(|a| !a.host().is_empty());
         let Some(authority) = authority else {
-            return Err(format!("`{text}` names no host; write it as `http://host:port`"));
+            return Err(format!(
+                "`{text}` names no host; write it as `http://host:port`"
+            ));
         };
         if authority.as_str().contains('@') {
             return Err("a worker's URL cannot carry a user or a password; the client's own `Authorization` is passed on".to_owned());
@@ -85,7 +91,10 @@ mod tests {
         let found = WorkerUrl::parse(text).map(|url| url.authority().to_owned());
         match expected {
             Ok(authority) => assert_eq!(found.as_deref(), Ok(authority), "{text}"),
-            Err(part) => assert!(found.clone().unwrap_err().contains(part), "{text}: {found:?}"),
+            Err(part) => assert!(
+                found.clone().unwrap_err().contains(part),
+                "{text}: {found:?}"
+            ),
         }
     }
 

@@ -1,24 +1,77 @@
-//! What a prompt prefix is called on the wire: header text and hash chain.
+//! What a prompt prefix is called on the wire: the hash chain that names prefixes, and the text of
+//! the three headers that carry the names.
+//!
+//! ```text
+//! Scheme ─► Seed ─┬─► Fingerprint ──────────────┐
+//!                 └─► Chain ─tokens─► [Rung] ───┴─► Signature ⇄ Prefix-Signature
+//!                                        └────────► AffinityKey ─► Prefix-Affinity
+//! worker, generation ─► RouteTag ─► Route ⇄ Prefix-Route,  RouteEcho ─► the next Signature
+//! ```
+//!
+//! A client names the prefixes of its prompt; whoever gets the header compares names:
+//!
+//! ```
+//! use headwater_signature::{BlockSize, Rung, Scheme, Signature};
+//!
+//! let scheme = Scheme {
+//!     tokenizer: "bytes",
+//!     template: "none",
+//!     cleaning: "1",
+//!     block: BlockSize::default(),
+//!     add_special_tokens: false,
+//!     model: "demo",
+//!     salt: None,
+//! };
+//! let seed = scheme.seed();
+//! let prompt: Vec<u32> = (0..100).collect();
+//! let mut chain = seed.chain();
+//! chain.extend(&prompt);
+//! assert_eq!(chain.hashes().len(), 6, "100 tokens are six blocks of 16 and a tail");
+//!
+//! let rungs = [2, 6].map(|blocks| Rung { blocks, hash: chain.hashes()[blocks as usize - 1] });
+//! let signature = Signature::new(scheme.block, 100, seed.fingerprint(), &rungs, None)?;
+//! let header = signature.to_string();
+//! assert!(header.starts_with("v=1, b=16, n=100, fp=:"));
+//!
+//! assert_eq!(Signature::parse(header.as_bytes()), Ok(Some(signature)));
+//! let error = Signature::parse(b"v=1, b=0").unwrap_err();
+//! assert_eq!((error.at, error.kind.as_str()), (7, "out_of_range"));
+//! # Ok::<(), headwater_signature::SignatureError>(())
+//! ```
+//!
+//! The normative text, with every limit and derivation and an example to redo by hand, is the
+//! crate's [README](specification).
+//!
+//! This crate will never tokenize, choose rungs, read a clock or a file, or roll dice; and a
+//! signature is never cryptographic: it proves nothing.
 
-mod name;
+/// The crate's README: the normative text of version 1.
+pub mod specification {
+    #![doc = include_str!("../README.md")]
+}
 
 mod scheme;
 
 mod chain;
 
+mod name;
+
 mod signature;
 
 mod parse;
 
-mod error;
+mod affinity;
 
 mod route;
 
-mod affinity;
+mod error;
+
+// RFC 9651, from the whole to the letters.
+mod dictionary;
+
+mod item;
 
 mod base64;
-mod dictionary;
-mod item;
 
 pub use affinity::AffinityKey;
 pub use chain::Chain;

@@ -158,3 +158,64 @@ impl fmt::Debug for Signature {
         write!(f, "Signature({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RouteTag;
+
+    fn check(tokens: u32, blocks: &[u32], expected: Result<(), SignatureError>) {
+        let hash = PrefixHash::from_bytes([7; 8]);
+        let rungs: Vec<Rung> = blocks
+            .iter()
+            .map(|blocks| Rung {
+                blocks: *blocks,
+                hash,
+            })
+            .collect();
+        let fingerprint = Fingerprint::from_bytes([1; 8]);
+        let built = Signature::new(BlockSize::default(), tokens, fingerprint, &rungs, None);
+        assert_eq!(
+            built.map(|signature| assert_eq!(signature.rungs(), rungs)),
+            expected
+        );
+    }
+
+    #[test]
+    fn only_rising_rungs_within_the_prompt_make_a_signature() {
+        let many: Vec<u32> = (1..=17).collect();
+        check(0, &[], Ok(()));
+        check(32, &[1, 2], Ok(()));
+        check(0, &many[..16], Ok(()));
+        check(0, &many, Err(SignatureError::TooManyRungs { given: 17 }));
+        check(32, &[0, 1], Err(SignatureError::EmptyRung { rung: 0 }));
+        check(32, &[1, 1], Err(SignatureError::RungOrder { rung: 1 }));
+        check(32, &[2, 1], Err(SignatureError::RungOrder { rung: 1 }));
+        check(
+            31,
+            &[1, 2],
+            Err(SignatureError::RungBeyondPrompt { rung: 1 }),
+        );
+        check(0, &[268_435_455], Ok(()));
+        check(
+            0,
+            &[268_435_456],
+            Err(SignatureError::RungBeyondPrompt { rung: 0 }),
+        );
+    }
+
+    #[test]
+    fn an_echo_is_added_and_replaced() {
+        let fingerprint = Fingerprint::from_bytes([1; 8]);
+        let signature = Signature::new(BlockSize::default(), 5, fingerprint, &[], None);
+        let echo = |tokens| RouteEcho {
+            tag: RouteTag::from_bytes([2; 4]),
+            tokens,
+        };
+        let echoing = signature.map(|signature| signature.with_echo(echo(1)).with_echo(echo(9)));
+        assert_eq!(
+            echoing.map(|echoing| echoing.to_string()),
+            Ok("v=1, b=16, n=5, fp=:AQEBAQEBAQE=:, r=(), w=:AgICAg==:, wn=9".to_owned())
+        );
+    }
+}

@@ -1,4 +1,9 @@
 //! Any text at all: what the strict parser says of it agrees with `sfv`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may stop at the first surprise"
+)]
 
 use headwater_signature::{
     BlockSize, Fingerprint, PrefixHash, RouteEcho, RouteTag, Rung, Signature,

@@ -1,4 +1,5 @@
 //! What names promise, as laws over arbitrary prompts and schemes.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use headwater_signature::{AffinityKey, BlockSize, Chain, PrefixHash, RouteTag, Scheme};
 use proptest::collection::vec;

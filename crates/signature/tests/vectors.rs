@@ -1,4 +1,9 @@
 //! The crate against the vectors that the reference implementation wrote.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may stop at the first surprise"
+)]
 
 use std::num::NonZeroU32;
 

@@ -1,7 +1,7 @@
 //! The pipeline: which steps run for which profile, in which order, until nothing changes.
 
 use crate::draft::Draft;
-use crate::inspect::{Verdict, sighting, verdicts};
+use crate::inspect::{Fences, Verdict, sighting, verdicts};
 use crate::steps::{
     Edit, apply, drop_leading_blank_lines, end_with_newline, normalize, strip_line_ends,
 };
@@ -73,9 +73,9 @@ fn run(text: &str, profile: Profile, place: Place) -> Result<Cleaned, CleanError
     Cleaning::new(text, profile, place).finish()
 }
 
-/// ASCII that the dynamic profile leaves alone. (About a tab there may be a warning.)
+/// ASCII that the dynamic profile leaves alone and has nothing to say about.
 fn is_harmless(byte: u8) -> bool {
-    byte.is_ascii() && !matches!(byte, 0 | b'\t' | b'\r' | 0x1B)
+    matches!(byte, b' '..=b'~' | b'\n')
 }
 
 /// ASCII that is canonical already, as nearly all of what an author sends the second time.
@@ -83,10 +83,7 @@ fn is_plain(text: &str, place: Place) -> bool {
     let bytes = text.as_bytes();
     let ended = matches!(bytes, [] | [.., b'!'..=b'~', b'\n']);
     let started = place == Place::First || bytes.first() != Some(&b'\n');
-    ended
-        && started
-        && bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
-        && !text.contains(" \n")
+    ended && started && bytes.iter().copied().all(is_harmless) && !text.contains(" \n")
 }
 
 struct Cleaning {
@@ -117,9 +114,13 @@ impl Cleaning {
     /// characters, and in real text two.
     fn finish(mut self) -> Result<Cleaned, CleanError> {
         let bound = 2 * self.draft.chars().len() + 4;
+        let fences = match self.profile {
+            Profile::Dynamic => Fences::Ignored,
+            _ => Fences::Seen,
+        };
         let mut last = Vec::new();
         for _ in 0..bound {
-            last = verdicts(self.draft.chars());
+            last = verdicts(self.draft.chars(), fences);
             self.refuse(&last)?;
             let before = self.changes.len();
             self.round(&last);

@@ -1,9 +1,10 @@
 //! One walk over a text that decides about every character of the table. Linting and cleaning
 //! both start here, so they can never disagree.
 
-use crate::context::{LineFacts, Math, Scene, rule};
+use crate::context::rule;
 use crate::draft::Draft;
-use crate::layout::{is_newline, lines, newline_length};
+use crate::layout::{lines, newline_length};
+use crate::scene::{LineFacts, Math, Scene};
 use crate::{Action, Class, LineTable, Safety, Sighting, table};
 
 /// Everything of the table that a text holds, with the decision of its context, in order.
@@ -28,7 +29,7 @@ pub fn inspect(text: &str) -> Vec<Sighting> {
     }
     let draft = Draft::new(text);
     let table = LineTable::new(text);
-    verdicts(draft.chars())
+    verdicts(draft.chars(), Fences::Seen)
         .iter()
         .map(|verdict| sighting(verdict, &draft, &table))
         .collect()
@@ -42,6 +43,14 @@ pub(crate) struct Verdict {
     pub(crate) class: Class,
     pub(crate) action: Action,
     pub(crate) safety: Safety,
+}
+
+/// Whether fenced code is spared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fences {
+    Seen,
+    /// Text from outside is not spared by writing three backticks.
+    Ignored,
 }
 
 /// A verdict with its place in the text that a draft was made from.
@@ -60,14 +69,15 @@ pub(crate) fn sighting(verdict: &Verdict, draft: &Draft, table: &LineTable) -> S
 /// Decides about every character of the table, from left to right.
 ///
 /// What was decided already is the context for what follows; what follows is read as it is.
-pub(crate) fn verdicts(chars: &[char]) -> Vec<Verdict> {
+pub(crate) fn verdicts(chars: &[char], fences: Fences) -> Vec<Verdict> {
     let mut walk = Walk {
         chars,
         kept: Vec::with_capacity(chars.len()),
         math: Math::Outside,
         verdicts: Vec::new(),
     };
-    for line in lines(chars) {
+    for mut line in lines(chars) {
+        line.fenced &= fences == Fences::Seen;
         let facts = LineFacts::new(chars, line);
         for at in line.start..line.end {
             walk.step(at, 1, &facts);
@@ -112,7 +122,6 @@ impl Walk<'_> {
             Action::Replace(with) => self.kept.extend(with.chars()),
             _ => self.kept.push(c),
         }
-        debug_assert!(length == 1 || is_newline(c));
         self.verdicts.push(Verdict {
             at,
             length,

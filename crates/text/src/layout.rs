@@ -49,7 +49,7 @@ pub(crate) fn lines(chars: &[char]) -> Vec<Line> {
 
 /// Whether a character ends a line, alone or as a part of CRLF.
 pub(crate) fn is_newline(c: char) -> bool {
-    c == '\n' || table::class(c) == Some(Class::Newline)
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// How many characters the newline at the start of `rest` has.
@@ -173,6 +173,10 @@ mod tests {
 
     #[test]
     fn every_newline_form_ends_a_line() {
+        for c in '\0'..=char::MAX {
+            let listed = c == '\n' || table::class(c) == Some(Class::Newline);
+            assert_eq!(is_newline(c), listed, "{c:?}");
+        }
         check("a\r\nb\rc\u{85}d\u{2028}e\u{2029}f", "......");
     }
 }

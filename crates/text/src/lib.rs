@@ -56,6 +56,9 @@
 //! | segment start | blank lines removed ([`clean_following`]) | – | |
 //! | segment end | exactly one LF; empty text stays empty | – | exactly one LF |
 //!
+//! A dash means untouched. Fences spare an author's code only: what a user sent is judged alike
+//! in and out of them.
+//!
 //! `dangerous` is: tags outside flags, bidi embeddings and overrides, isolates, NUL and ESC.
 //! Strict text is refused for noncharacters, annotation marks and Hangul fillers too; in
 //! dynamic text those are warnings.
@@ -69,22 +72,22 @@
 mod position;
 mod table;
 
-// What they mean, and what was seen.
+// What they mean where they stand.
 mod context;
 mod layout;
+mod scene;
 mod script;
 
+// What was seen.
 mod inspect;
 mod sighting;
 
-// What is done about it, and the account of it.
-mod profile;
-
+// What is done about it, for whom, and the account of it.
 mod clean;
-mod steps;
-
 mod draft;
 mod outcome;
+mod profile;
+mod steps;
 
 mod shown;
 
@@ -92,7 +95,7 @@ pub use clean::{clean, clean_following};
 pub use inspect::inspect;
 pub use outcome::{Change, CleanError, Cleaned, Step};
 pub use position::{LineTable, Position, Span};
-pub use profile::{PROFILE_VERSION, Profile};
+pub use profile::{PROFILE_VERSION, Profile, profile_identity};
 pub use shown::shown;
 pub use sighting::{Action, Class, Safety, Sighting};
 pub use table::name;

@@ -6,6 +6,21 @@
 /// raises it.
 pub const PROFILE_VERSION: u32 = 1;
 
+/// Everything that decides which bytes come out of cleaning, as one short text for the
+/// fingerprint: [`PROFILE_VERSION`] and the versions of the Unicode tables that were built in.
+///
+/// A newer table can compose or recognise characters that an older one did not know.
+#[must_use]
+pub fn profile_identity() -> String {
+    let normalization = unicode_normalization::UNICODE_VERSION;
+    let properties = unicode_properties::UNICODE_VERSION;
+    let scripts = unicode_script::UNICODE_VERSION;
+    format!(
+        "clean-{PROFILE_VERSION}-nfc{}.{}-properties{}.{}-script{}.{}",
+        normalization.0, normalization.1, properties.0, properties.1, scripts.0, scripts.1
+    )
+}
+
 /// How much cleaning may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -32,5 +47,17 @@ impl Profile {
             Self::Dynamic => "dynamic",
             Self::Verbatim => "verbatim",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_names_the_version_and_the_tables() {
+        let identity = profile_identity();
+        assert!(identity.starts_with("clean-1-nfc"), "{identity}");
+        assert_eq!(identity.matches('.').count(), 3, "{identity}");
     }
 }

@@ -1,5 +1,6 @@
 //! Questions about one character: which writing system it belongs to, and whether it is a letter.
 
+use unicode_normalization::char::canonical_combining_class;
 use unicode_properties::{
     GeneralCategory, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory,
 };
@@ -108,6 +109,11 @@ pub(crate) fn is_indic(c: char) -> bool {
             | Script::Chakma
             | Script::Meetei_Mayek
     )
+}
+
+/// The mark that takes the inherent vowel from a letter: those of combining class 9.
+pub(crate) fn is_virama(c: char) -> bool {
+    canonical_combining_class(c) == 9
 }
 
 /// A script that writes no spaces between words, so that U+200B marks where one ends.

@@ -17,8 +17,12 @@ pub(crate) fn row(c: char) -> Option<&'static Row> {
 
 /// The class of a character, if the table has it.
 pub(crate) fn class(c: char) -> Option<Class> {
-    // Nearly every character of nearly every prompt ends here.
-    if matches!(c, ' '..='~' | '\n') {
+    // Nearly every character of nearly every prompt ends here: ASCII, Latin, CJK.
+    let is_common = matches!(
+        c,
+        ' '..='~' | '\n' | '\u{AE}'..='\u{34E}' | '\u{3001}'..='\u{3163}' | '\u{3165}'..='\u{D7FF}'
+    );
+    if is_common {
         return None;
     }
     row(c).map(|(_, _, class, _)| *class)
@@ -272,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_shortcut_agrees_with_the_rows() {
-        for c in '\0'..='\u{2FFF}' {
+        for c in '\0'..='\u{FFFF}' {
             assert_eq!(class(c), row(c).map(|row| row.2), "{c:?}");
         }
     }

@@ -131,6 +131,15 @@ fn dynamic_text_keeps_its_letters() {
 }
 
 #[test]
+fn dynamic_text_is_judged_alike_in_and_out_of_code() {
+    for text in ["a\u{7}\u{200B}\u{A0}", "```\na\u{7}\u{200B}\u{A0}"] {
+        let cleaned = clean(text, Profile::Dynamic).unwrap();
+        assert_eq!(cleaned.text, text);
+        assert!(cleaned.warnings.is_empty(), "{:?}", cleaned.warnings);
+    }
+}
+
+#[test]
 fn dynamic_text_reports_what_it_took_and_what_it_left() {
     let cleaned = clean("a\0\u{3164}\u{FFFD}", Profile::Dynamic).unwrap();
     assert_eq!(cleaned.count(Step::Dangerous), 1);

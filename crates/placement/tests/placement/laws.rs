@@ -1,5 +1,7 @@
 //! What holds after any events in any order.
 
+use std::sync::LazyLock;
+
 use headwater_placement::{
     At, Event, Fleet, Generation, NoWorker, Policy, Report, Request, RequestId, Settings, WorkerId,
     WorkerState,
@@ -10,6 +12,11 @@ use crate::world::{keyed, named, signed};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const REQUESTS: u64 = 6;
+
+fn id(worker: usize) -> WorkerId {
+    static IDS: LazyLock<[WorkerId; 4]> = LazyLock::new(|| NAMES.map(WorkerId::of));
+    IDS[worker]
+}
 
 /// An event that owns what it speaks of.
 #[derive(Clone, Debug)]
@@ -89,10 +96,9 @@ fn with_request<T>(asked: Asked, use_it: impl FnOnce(&Request<'_>) -> T) -> T {
 }
 
 fn tell(fleet: &mut Fleet, at: At, told: &Told) {
-    let id = |worker: &usize| WorkerId::of(NAMES[*worker]);
     match told {
         Told::Joined(w, weight) => {
-            let (worker, name, weight) = (id(w), NAMES[*w], *weight);
+            let (worker, name, weight) = (id(*w), NAMES[*w], *weight);
             fleet.observe(
                 at,
                 &Event::Joined {
@@ -102,11 +108,11 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
                 },
             );
         }
-        Told::Left(w) => fleet.observe(at, &Event::Left { worker: id(w) }),
+        Told::Left(w) => fleet.observe(at, &Event::Left { worker: id(*w) }),
         Told::State(w, s) => fleet.observe(
             at,
             &Event::State {
-                worker: id(w),
+                worker: id(*w),
                 state: *s,
             },
         ),
@@ -114,13 +120,13 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
             fleet.observe(
                 at,
                 &Event::Generation {
-                    worker: id(w),
+                    worker: id(*w),
                     generation: Generation(*g),
                 },
             );
         }
         Told::Dispatched(w, r, asked) => with_request(*asked, |of| {
-            let (worker, request) = (id(w), RequestId(*r));
+            let (worker, request) = (id(*w), RequestId(*r));
             fleet.observe(
                 at,
                 &Event::Dispatched {
@@ -134,7 +140,7 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
             fleet.observe(
                 at,
                 &Event::FirstByte {
-                    worker: id(w),
+                    worker: id(*w),
                     request: RequestId(*r),
                 },
             );
@@ -143,7 +149,7 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
             fleet.observe(
                 at,
                 &Event::Finished {
-                    worker: id(w),
+                    worker: id(*w),
                     request: RequestId(*r),
                 },
             );
@@ -152,7 +158,7 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
             fleet.observe(
                 at,
                 &Event::Failed {
-                    worker: id(w),
+                    worker: id(*w),
                     request: RequestId(*r),
                 },
             );
@@ -161,7 +167,7 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
             fleet.observe(
                 at,
                 &Event::Reported {
-                    worker: id(w),
+                    worker: id(*w),
                     report: *report,
                 },
             );
@@ -200,6 +206,9 @@ fn story() -> impl Strategy<Value = Vec<(u64, Told)>> {
 }
 
 proptest! {
+    // Each case is a story of up to 80 events.
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn a_decision_names_only_workers_that_may_get_it(
         settings in settings(),
@@ -283,12 +292,13 @@ proptest! {
     ) {
         // Room for everything, so that nothing is evicted by the attempt.
         let settings = Settings { residency_per_worker: 10_000, workers_per_prefix: 4, ..settings };
+        // The attempt's number is its own.
         story.retain(|(_, told)| !matches!(told, Told::Dispatched(_, 0, _)));
         let (mut fleet, at) = replay(&settings, &story);
         let held = |fleet: &Fleet| fleet.workers().map(|w| w.residency).collect::<Vec<_>>();
         let before = held(&fleet);
         let attempt = RequestId(0);
-        let id = WorkerId::of(NAMES[worker]);
+        let id = id(worker);
         with_request(asked, |of| {
             fleet.observe(at, &Event::Dispatched { worker: id, request: attempt, of });
         });

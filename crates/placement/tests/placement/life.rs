@@ -72,6 +72,33 @@ fn another_generation_is_an_empty_cache() {
 }
 
 #[test]
+fn another_generation_has_reported_nothing() {
+    let (text, mut world) = (prompt(1, 10_000), World::of(1, Settings::default()));
+    let worker = WorkerId::of("w0");
+    let report = Report {
+        waiting: Some(9),
+        kv_use: Some(0.9),
+        cache_tokens: Some(1),
+        ..Report::default()
+    };
+    world.report(worker, report);
+    let view = world.fleet.worker(worker).unwrap();
+    assert!(view.hot && view.pending_ms > 0.0);
+    world.restart(worker, 1);
+    let view = world.fleet.worker(worker).unwrap();
+    assert_eq!(
+        (view.hot, view.reported, view.pending_ms),
+        (false, None, 0.0)
+    );
+    // It has the default's room again, so what it is sent stays.
+    world.serve(&signed(&text, 42));
+    assert_eq!(
+        world.place(&signed(&text, 42)).unwrap().reason,
+        Reason::Resident
+    );
+}
+
+#[test]
 fn a_worker_that_comes_back_starts_fresh() {
     let (text, mut world) = (prompt(1, 10_000), two());
     let (first, id) = world.send(&signed(&text, 42));

@@ -1,6 +1,11 @@
 //! Placement from outside: one story for each reason, what events do, and the laws.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests may stop at the first surprise, as tests may"
+)]
 
 mod laws;
 mod life;
 mod reasons;
+mod traffic;
 mod world;

@@ -130,37 +130,70 @@ fn spill_queue_goes_to_the_next_candidate_with_room() {
     let text = prompt(1, 10_000);
     let request = signed(&text, 42);
     let warm = world.serve(&request).worker;
-    for _ in 0..16 {
-        let id = world.send_to(warm, &request);
-        world.tell(&Event::FirstByte {
-            worker: warm,
-            request: id,
-        });
-    }
+    (0..16).for_each(|_| stream(&mut world, warm, &request));
     let decision = world.place(&request).unwrap();
     assert_eq!(decision.reason, Reason::SpillQueue);
     assert_eq!(decision.candidates.len(), 4);
     // The home of the key is the warm one here; the next in its order takes over,
     let fresh = World::of(4, Settings::default()).place(&request).unwrap();
-    assert_eq!(
-        (fresh.candidates[0], fresh.candidates[1]),
-        (warm, decision.worker)
-    );
-
-    // unless it is not better by the gap; then affinity survives.
-    for other in &fresh.candidates[1..] {
-        (0..15).for_each(|_| drop(world.send_to(*other, &keyed(7))));
+    let [home, next, third, _] = fresh.candidates[..] else {
+        panic!("four")
+    };
+    assert_eq!((home, decision.worker), (warm, next));
+    // unless it is not better by the gap; then it is the one after it.
+    for _ in 0..15 {
+        world.send_to(next, &keyed(7));
     }
-    let decision = world.place(&request).unwrap();
-    assert_eq!((decision.worker, decision.reason), (warm, Reason::Resident));
+    assert_eq!(world.place(&request).unwrap().worker, third);
 }
 
 #[test]
-fn a_queue_limit_needs_an_unfair_share_as_well() {
-    // One worker: it always has its fair share, so it is never over.
-    let mut world = World::of(1, Settings::default());
-    (0..40).for_each(|_| drop(world.send(&keyed(42))));
-    assert_eq!(world.place(&keyed(42)).unwrap().reason, Reason::Session);
+fn affinity_survives_when_everybody_is_busy() {
+    let mut world = World::of(2, Settings::default());
+    let request = keyed(42);
+    let [warm, other] = world.place(&request).unwrap().candidates[..] else {
+        panic!("two")
+    };
+    (0..19).for_each(|_| stream(&mut world, warm, &request));
+    (0..13).for_each(|_| stream(&mut world, other, &keyed(7)));
+    // 20 are over the limit of 16, but not over 1.25 times the share of 16.5.
+    assert_eq!(world.place(&request).unwrap().reason, Reason::Session);
+    (0..2).for_each(|_| stream(&mut world, warm, &request));
+    assert_eq!(world.place(&request).unwrap().reason, Reason::SpillQueue);
+    // With everybody over the limit the warm one keeps it, however unfair.
+    (0..3).for_each(|_| stream(&mut world, other, &keyed(7)));
+    (0..5).for_each(|_| stream(&mut world, warm, &request));
+    let decision = world.place(&request).unwrap();
+    assert_eq!((decision.worker, decision.reason), (warm, Reason::Session));
+}
+
+/// A request whose answer has begun: it counts as in flight and has no prefill left.
+fn stream(world: &mut World, worker: WorkerId, request: &Request<'_>) {
+    let request = world.send_to(worker, request);
+    world.tell(&Event::FirstByte { worker, request });
+}
+
+#[test]
+fn near_ties_go_home() {
+    let mut world = four();
+    let text = prompt(1, 10_000);
+    let home = world.place(&signed(&text, 42)).unwrap().worker;
+    stream(&mut world, home, &keyed(7));
+    let decision = world.place(&signed(&text, 42)).unwrap();
+    assert_eq!((decision.worker, decision.reason), (home, Reason::Home));
+    stream(&mut world, home, &keyed(7));
+    assert_eq!(
+        world.place(&signed(&text, 42)).unwrap().reason,
+        Reason::Cold
+    );
+
+    // A worker that holds more is no tie, little as it may be.
+    let (mut world, short) = (four(), prompt(1, 40));
+    let away = world.place(&signed(&short, 42)).unwrap().candidates[1];
+    let id = world.send_to(away, &signed(&short, 42));
+    world.finish(away, id);
+    let decision = world.place(&signed(&short, 42)).unwrap();
+    assert_eq!((decision.worker, decision.matched_tokens), (away, 32));
 }
 
 #[test]

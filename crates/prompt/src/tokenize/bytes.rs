@@ -34,7 +34,6 @@ impl Tokenize for BytesTokenizer {
         Ok(Tokens {
             ids: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
             ends: (1..=units.len()).map(|count| count * UNIT).collect(),
-            leading: 0,
         })
     }
 }

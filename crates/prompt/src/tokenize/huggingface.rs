@@ -141,7 +141,6 @@ impl Tokenize for HfTokenizer {
         let mut tokens = Tokens {
             ids: self.front.clone(),
             ends: vec![0; self.front.len()],
-            leading: self.front.len(),
         };
         let mut done = 0;
         for marker in markers {
@@ -188,4 +187,14 @@ fn added_tokens(tokenizer: &Tokenizer) -> Result<(Vec<u32>, Vec<u32>), tokenizer
         front.to_vec(),
         rest.iter().skip(rest.len() - back).copied().collect(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_identity_names_the_release_in_use() {
+        let lock = include_str!("../../../../Cargo.lock");
+        let version = super::ENGINE.split(['=', ' ']).nth(1).unwrap();
+        assert!(lock.contains(&format!("name = \"tokenizers\"\nversion = \"{version}\"")));
+    }
 }
