@@ -70,7 +70,7 @@ impl Talk<'_> {
 
     /// The prompt so far: the tenant's handbook, the conversation's document, what was said.
     fn sign(&self) -> anyhow::Result<SignedPrompt> {
-        let document = Segment::system(format!("\n{}", self.script.document)).name("document");
+        let document = Segment::system(self.script.document.as_str()).name("document");
         let front = Prompt::builder()
             .static_(Segment::system(self.system).name("handbook"))
             .semi_static(document);

@@ -224,3 +224,51 @@ const TOKENS: &[&str] = &[
     "the ", "due ", "box ", "was ", "yes ", "and ", "may ", "ask ", "for ", "new ", "one ", "not ",
     "you ", "can ", "get ", "it. ", "now ", "our ", "day ", "two ",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn get(worker: &Worker, path: &str) -> String {
+        let response = reqwest::get(format!("{}{path}", worker.url)).await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        response.text().await.unwrap()
+    }
+
+    async fn post(worker: &Worker, body: &'static str) -> (u16, String) {
+        let request = reqwest::Client::new()
+            .post(format!("{}/v1/completions", worker.url))
+            .body(body);
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn it_answers_as_an_engine_does() {
+        let worker = Worker::start(64).await.unwrap();
+        assert_eq!(get(&worker, "/health").await, "");
+        let (status, stream) =
+            post(&worker, r#"{"prompt": "How are you?", "max_tokens": 2}"#).await;
+        assert_eq!(status, 200);
+        assert_eq!(stream.matches("\"text\"").count(), 2, "{stream}");
+        assert!(stream.contains(r#""cached_tokens":0"#), "{stream}");
+        assert!(stream.ends_with("data: [DONE]\n\n"), "{stream}");
+        let metrics = get(&worker, "/metrics").await;
+        assert!(
+            metrics.contains(
+                "\nvllm:prefix_cache_queries_total{engine=\"0\",model_name=\"model\"} 3\n"
+            )
+        );
+        assert!(
+            metrics.contains("\nprocess_start_time_seconds 1"),
+            "{metrics}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_no_request_is_the_clients_error() {
+        let worker = Worker::start(64).await.unwrap();
+        assert_eq!(post(&worker, "{}").await.0, 400);
+        assert_eq!(worker.engine.counts().requests, 0);
+    }
+}
