@@ -28,6 +28,15 @@ pub(crate) fn source_line(text: &str, span: Span, width: usize) -> SourceLine {
         .map_or(text.len(), |newline| span.start + newline);
     let mark_end = span.end.clamp(span.start, end);
     let room = width.saturating_sub(FRAME).max(MIN_WIDTH);
+    // A character is four bytes at most, so a longer line cannot fit and need not be shown.
+    if end - start <= 4 * room && columns(&plain(&text[start..end])) <= room {
+        let before = plain(&text[start..span.start]).len();
+        let mark = before..before + plain(&text[span.start..mark_end]).len();
+        return SourceLine {
+            text: plain(&text[start..end]),
+            mark,
+        };
+    }
     let marked = cut(text[span.start..mark_end].chars(), room / 2);
     let left = room.saturating_sub(columns(&marked));
     let (reversed, is_cut) = take(text[start..span.start].chars().rev(), left / 2);
