@@ -135,7 +135,10 @@ impl Proxy {
         });
         let answered = (make_answer(parts, placed), relay);
         match cause {
-            None => Outcome::Answered(answered),
+            None => {
+                outgoing.upload.forget();
+                Outcome::Answered(answered)
+            }
             Some(cause) => Outcome::Declined(answered, cause),
         }
     }

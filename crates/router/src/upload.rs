@@ -27,6 +27,8 @@ struct Source {
     kept: Vec<Bytes>,
     kept_bytes: usize,
     most_kept: usize,
+    /// Of `kept`, what the latest attempt has passed on.
+    delivered: usize,
     /// Trailers that came while only the head of the body was wanted.
     trailers: Option<HeaderMap>,
     /// Something was passed on that is not kept: this was the last attempt.
@@ -41,6 +43,7 @@ impl Upload {
             kept: Vec::new(),
             kept_bytes: 0,
             most_kept,
+            delivered: 0,
             trailers: None,
             lost: false,
             ended: false,
@@ -64,6 +67,7 @@ impl Upload {
     }
 
     pub(crate) fn attempt(&self) -> Attempt {
+        self.0.borrow_mut().delivered = 0;
         Attempt {
             source: Rc::clone(&self.0),
             next: 0,
@@ -73,6 +77,17 @@ impl Upload {
     /// Whether another attempt would deliver the same bytes.
     pub(crate) fn can_repeat(&self) -> bool {
         !self.0.borrow().lost
+    }
+
+    /// No other attempt will follow: frees what was kept for one. A stream may go on for
+    /// minutes, and each kept piece holds on to the buffer that it was read into.
+    pub(crate) fn forget(&self) {
+        let mut source = self.0.borrow_mut();
+        source.lost = true;
+        let delivered = source.delivered;
+        for piece in source.kept.iter_mut().take(delivered) {
+            *piece = Bytes::new();
+        }
     }
 
     /// Whether the client has sent all of it.
@@ -137,8 +152,10 @@ impl Body for Attempt {
         let this = &mut *self;
         let mut source = this.source.borrow_mut();
         if let Some(data) = source.kept.get(this.next) {
+            let data = data.clone();
             this.next += 1;
-            return Poll::Ready(Some(Ok(Frame::data(data.clone()))));
+            source.delivered = this.next;
+            return Poll::Ready(Some(Ok(Frame::data(data))));
         }
         if let Some(trailers) = source.trailers.take() {
             source.lost = true;
@@ -149,7 +166,10 @@ impl Body for Attempt {
         }
         let frame = ready!(Pin::new(&mut source.incoming).poll_frame(cx));
         match &frame {
-            Some(Ok(frame)) if source.pass(frame) == Kept::Yes => this.next += 1,
+            Some(Ok(frame)) if source.pass(frame) == Kept::Yes => {
+                this.next += 1;
+                source.delivered = this.next;
+            }
             Some(_) => {}
             None => source.ended = true,
         }
