@@ -1,6 +1,11 @@
 //! The borders between the crates, as a test: which crate may use which, and which outside crates
 //! may never appear below which of ours, each with its reason.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise, in its helpers too"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};

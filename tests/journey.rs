@@ -1,6 +1,12 @@
 //! The whole path: `headwater sign` names a prompt, routers that share nothing carry it to the
 //! worker that holds its prefix, and every answer says why it came from where it came.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise, in its helpers too"
+)]
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::process::Command;
