@@ -53,6 +53,8 @@ pub(crate) enum Statement {
     For {
         targets: Vec<String>,
         over: Expression,
+        /// `if` behind the value: which items are taken.
+        only: Expression,
     },
     If(Expression),
     Set {
@@ -108,6 +110,11 @@ fn statement(stmt: &ast::Stmt<'_>, base: usize) -> Statement {
         ast::Stmt::ForLoop(node) => Statement::For {
             targets: names(&node.target),
             over: reduce(&node.iter, base),
+            only: node
+                .filter_expr
+                .as_ref()
+                .map(|expr| reduce(expr, base))
+                .unwrap_or_default(),
         },
         ast::Stmt::IfCond(node) => Statement::If(reduce(&node.expr, base)),
         ast::Stmt::Set(node) => Statement::Set {

@@ -144,6 +144,7 @@ impl<'t> Layout<'t> {
                 span,
                 over,
                 body,
+                ..
             } => {
                 flow.push(self.repeat(*span, over, |layout, atoms| {
                     for target in targets {

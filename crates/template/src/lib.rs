@@ -30,6 +30,7 @@ mod front_matter;
 mod marks;
 mod measure;
 mod problem;
+mod render;
 mod role;
 mod scope;
 mod source;
@@ -46,6 +47,10 @@ pub use crate::{
     flow::{Piece, PieceKind},
     front_matter::Volatility,
     problem::Problem,
+    render::{
+        ChatTemplate, Limits, Moment, RenderError, RenderErrorKind, RenderOptions, Values,
+        ValuesError,
+    },
     role::Role,
     source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind},
     template::Template,

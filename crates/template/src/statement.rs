@@ -25,6 +25,7 @@ pub(crate) enum Opened {
     For {
         targets: Vec<String>,
         over: Expression,
+        only: Expression,
     },
     Capture {
         target: String,
@@ -84,9 +85,18 @@ pub(crate) fn read_statement(tag: &str, span: Span) -> Result<Step, Problem> {
 
 fn step(statement: Statement, word: &str, span: Span) -> Step {
     match statement {
-        Statement::For { targets, over } => {
-            Step::Open(Opened::For { targets, over }, Expression::default())
-        }
+        Statement::For {
+            targets,
+            over,
+            only,
+        } => Step::Open(
+            Opened::For {
+                targets,
+                over,
+                only,
+            },
+            Expression::default(),
+        ),
         Statement::If(condition) => Step::Open(Opened::If, condition),
         Statement::Set { target, value } => Step::Node(Node::Set { target, value }),
         Statement::Capture { target } => {
@@ -171,10 +181,15 @@ impl Opened {
             Self::If => Node::Branch(arms),
             // An `else` of a loop is printed instead of the body; as text that follows it weighs
             // the same.
-            Self::For { targets, over } => Node::Loop {
+            Self::For {
+                targets,
+                over,
+                only,
+            } => Node::Loop {
                 targets,
                 span,
                 over,
+                only,
                 body: arms.into_iter().flat_map(|arm| arm.body).collect(),
             },
             Self::Capture { target } => Node::Capture { target, body },

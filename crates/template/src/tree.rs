@@ -24,6 +24,8 @@ pub(crate) enum Node {
         targets: Vec<String>,
         span: Span,
         over: Expression,
+        /// Which items are taken.
+        only: Expression,
         body: Vec<Node>,
     },
     Branch(Vec<Arm>),
