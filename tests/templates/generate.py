@@ -126,7 +126,7 @@ CASES = [
     ("loop else", "{% for a in [] %}\nx\n{% else %}\nnone\n{% endfor %}\n", {}),
     (
         "loop variables",
-        "{% for a in 'abc' %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.first }}"
+        "{% for a in ['a', 'b', 'c'] %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.first }}"
         "{{ loop.last }}{{ loop.length }}{{ loop.previtem | default('-') }}"
         "{{ loop.nextitem is defined }}{{ loop.cycle('x', 'y') }};{% endfor %}",
         {},
@@ -220,12 +220,12 @@ CASES = [
     ("slices", "{{ [1, 2, 3, 4][::-1] }}{{ [1, 2, 3][1:] }}{{ [1, 2, 3][:-1] }}{{ 'abcd'[1:3] }}{{ 'abcd'[::-1] }}{{ 'äbc'[0] }}{{ [1, 2][-1] }}", {}),
     ("select", "{{ m | selectattr('role', 'equalto', 'user') | list | length }}{{ m | rejectattr('role', 'in', ['user', 'tool']) | map(attribute='role') | list }}{{ [1, 2, 3] | select('odd') | list }}{{ m | map(attribute='role') | unique | list }}", {"m": CHAT["messages"]}),
     ("sort", "{{ [3, 1, 2] | sort }}{{ ['b', 'A', 'c'] | sort }}{{ ['b', 'A'] | sort(case_sensitive=true) }}{{ m | sort(attribute='role') | map(attribute='role') | join(',') }}{{ [1, 2] | sort(reverse=true) }}", {"m": CHAT["messages"]}),
-    ("filters", "{{ [1, 2] | first }}{{ [1, 2] | last }}{{ [1, 2] | sum }}{{ [3, 1] | min }}{{ [3, 1] | max }}{{ 'a b' | replace('a', 'c') }}{{ '3' | int + 1 }}{{ 2.567 | round(1) }}{{ 2.5 | round }}{{ -3 | abs }}{{ 'x' | string }}{{ 1.0 | string }}{{ [1, 2, 3] | reverse | list }}{{ 'abc' | length }}{{ [1, 2, 3] | batch(2) | list }}{{ 1 | float }}", {}),
+    ("filters", "{{ [1, 2] | first }}{{ [1, 2] | last }}{{ [1, 2] | sum }}{{ [3, 1] | min }}{{ [3, 1] | max }}{{ 'a b' | replace('a', 'c') }}{{ '3' | int + 1 }}{{ 2.567 | round(1) }}{{ 2.5 | round }}{{ 3.5 | round }}{{ 7 | round }}{{ 2.1 | round(0, 'ceil') }}{{ 2.19 | round(1, method='floor') }}{{ -3 | abs }}{{ 'x' | string }}{{ 1.0 | string }}{{ [1, 2, 3] | reverse | list }}{{ 'abc' | length }}{{ [1, 2, 3] | batch(2) | list }}{{ 1 | float }}", {}),
     ("indent", "{{ s | indent }}|{{ s | indent(2, true) }}|{{ s | indent(1, blank=true) }}|{{ s | indent('> ') }}", {"s": "a\n\nb\n"}),
     ("group", "{% for r, l in m | groupby('role') %}{{ r }}{{ l | length }} {% endfor %}", {"m": CHAT["messages"]}),
     ("safe", "{{ '<b>' | safe }}{{ '<b>' }}{{ 'a' | safe ~ '<' }}", {}),
     ("operators", "{{ 1 < 2 <= 2 }}{{ not false and (true or x) }}{{ 'a' not in 'bcd' }}{{ 1 == 1.0 }}{{ none == false }}{{ [1] == [1] }}{{ 'a' < 'b' }}", {}),
-    ("short circuits", "{{ 'a' or 'b' }}{{ '' or 'b' }}{{ 'a' and 'b' }}{{ none and 1 }}", {}),
+    ("short circuits", "{{ 'a' or 'b' }}{{ '' or 'b' }}{{ 'a' and 'b' }}{{ x and 1 }}{{ y or x }}", {"x": None, "y": 0}),
     # The date
     ("strftime_now", "{{ strftime_now('%d %B %Y') }}|{{ strftime_now('%Y-%m-%d') }}|{{ strftime_now('%A %a %b %-d %e %j %H:%M:%S %I %p %y %%') }}", {}),
     ("date as default", "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}Today: {{ date_string }}\n", {}),

@@ -12,9 +12,6 @@ use crate::{
     seam, suppression, volatile,
 };
 
-/// Static text of fewer bytes than this is not worth a finding.
-pub(crate) const MIN_PROSE_BYTES: usize = 8;
-
 /// Applies rules to templates.
 #[derive(Clone, Debug)]
 pub struct Linter {

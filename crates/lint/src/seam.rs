@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use headwater_template::{AtomKind, Piece, PieceKind, Template, Volatility};
+use headwater_template::{AtomKind, MIN_PROSE_BYTES, Piece, PieceKind, Template, Volatility};
 use headwater_text::Span;
 
 use crate::{
     finding::Finding,
-    linter::MIN_PROSE_BYTES,
     rule::{Matcher, Rule},
 };
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_template::{Atom, AtomKind, Expression, Piece, PieceKind, Template, Volatility};
+use headwater_template::{
+    Atom, AtomKind, Expression, MIN_PROSE_BYTES, Piece, PieceKind, Template, Volatility,
+};
 
 use crate::{
     finding::Finding,
-    linter::MIN_PROSE_BYTES,
     reordered::Reorderings,
     rule::{Family, Matcher, Rule},
 };
@@ -42,11 +43,6 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Volatiles {
     judge.found
 }
 
-/// Something is lost when this piece changes.
-fn matters(piece: &Piece) -> bool {
-    !piece.in_last_turn && piece.prose_bytes_after >= MIN_PROSE_BYTES
-}
-
 struct Judge<'a> {
     rules: &'a [Rule],
     template: &'a Template,
@@ -66,12 +62,12 @@ impl Judge<'_> {
             Some(Some(first)) => {
                 self.found.pieces.insert(index);
                 let line = self.template.source().position(piece.span.start).line;
-                if matters(piece) && !atom.derived {
+                if piece.precedes_prose() && !atom.derived {
                     also(&mut self.found.findings[*first], line);
                 }
             }
             Some(None) => {}
-            None if matters(piece) => {
+            None if piece.precedes_prose() => {
                 let span = if atom.derived { piece.span } else { atom.span };
                 let finding = Finding::new(rule, self.template, span, piece.static_bytes_after)
                     .with("name", &name(atom));
@@ -97,7 +93,7 @@ impl Judge<'_> {
         else {
             return;
         };
-        let forks = matters(piece) && piece.static_bytes_within >= MIN_PROSE_BYTES;
+        let forks = piece.precedes_prose() && piece.static_bytes_within >= MIN_PROSE_BYTES;
         let Some((class, atom)) = classify(self.rules, self.template, condition) else {
             return;
         };
@@ -177,11 +173,7 @@ fn declared<'r, 'e>(
 ) -> Option<(&'r Rule, &'e Atom)> {
     let is_for = |rule: &&Rule| matches!(&rule.matcher, Matcher::Value { declared, .. } if *declared == Some(volatility));
     let rule = rules.iter().find(is_for)?;
-    let atom = value
-        .atoms
-        .iter()
-        .find(|atom| template.volatility(atom) == Some(volatility))?;
-    Some((rule, atom))
+    Some((rule, template.declared(value, volatility)?))
 }
 
 /// Names about which nothing is known, in one finding a template.
@@ -216,7 +208,7 @@ pub(crate) fn find_unknown(
                 && !volatile.roots.contains(atom.root())
         });
         for atom in open {
-            if !matters(piece) {
+            if !piece.precedes_prose() {
                 if matches!(piece.kind, PieceKind::Loop(_)) {
                     harmless_loops.insert(atom.root());
                 }

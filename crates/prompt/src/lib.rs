@@ -74,6 +74,8 @@ mod sign;
 
 mod error;
 
+mod template;
+
 #[cfg(test)]
 #[path = "../tests/support/tiny.rs"]
 mod tiny;
@@ -82,9 +84,11 @@ pub use affinity::AffinityMode;
 pub use builder::{Dynamic, PromptBuilder, SemiStatic, Static};
 pub use error::{PromptError, SignError, TokenizeError, TokenizeErrorKind};
 pub use headwater_signature as signature;
+pub use headwater_template as templates;
 pub use headwater_text as text;
 pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use render::Message;
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions, SignedPrompt};
+pub use template::TemplateError;
 pub use tokenize::{BytesTokenizer, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};

@@ -19,7 +19,11 @@
 //! assert_eq!(value.static_bytes_after, 37);
 //! ```
 //!
-//! It never renders, reads a file, follows an include into another file, or decides what a name
+//! To render: a [`ChatTemplate`] makes the text that a model's chat template is meant to make, and a
+//! [`PromptTemplate`] is a template of one's own, in cache order, whose text comes in parts by
+//! [`Volatility`].
+//!
+//! It never reads a clock or a file, follows an include into another file, or decides what a name
 //! means: that `now` is a clock is the linter's knowledge.
 
 mod complexity;
@@ -29,11 +33,14 @@ mod flow;
 mod front_matter;
 mod marks;
 mod measure;
+mod order;
 mod problem;
+mod prompt_template;
 mod render;
 mod role;
 mod scope;
 mod source;
+mod stability;
 mod statement;
 mod template;
 mod tree;
@@ -46,7 +53,9 @@ pub use crate::{
     expression::{Atom, AtomKind, Expression},
     flow::{Piece, PieceKind},
     front_matter::Volatility,
+    order::{MIN_PROSE_BYTES, OrderFault},
     problem::Problem,
+    prompt_template::{LoadError, PromptTemplate},
     render::{
         ChatTemplate, Limits, Moment, RenderError, RenderErrorKind, RenderOptions, Values,
         ValuesError,

@@ -81,7 +81,8 @@ impl Default for Limits {
 /// ```
 ///
 /// It reads no clock and no file: `include` and `extends` fail. A template that does not end, or
-/// that fills the memory, is stopped by [`Limits`].
+/// that fills the memory, is stopped by [`Limits`]. A step takes time in proportion to the values
+/// that it works on.
 ///
 /// Known differences from Python: `~` prints lists and very large or small floats as the engine
 /// does; `%` does not format strings.

@@ -98,6 +98,19 @@ fn front_matter_is_no_prompt() {
     );
 }
 
+fn stopped(template: &str) -> Result<String, RenderError> {
+    let limits = Limits {
+        steps: 300_000,
+        ..Limits::default()
+    };
+    let options = RenderOptions {
+        limits,
+        ..RenderOptions::default()
+    };
+    let source = Source::from_bytes(template.as_bytes()).unwrap();
+    ChatTemplate::compile(source)?.render(&Values::new(), &options)
+}
+
 /// Each of these takes all memory or never ends where nothing stops it.
 #[test]
 fn hostile_templates_are_stopped() {
@@ -132,7 +145,7 @@ fn hostile_templates_are_stopped() {
     ];
     for template in templates {
         let start: String = template.chars().take(90).collect();
-        assert!(render(&template, &Values::new()).is_err(), "{start}");
+        assert!(stopped(&template).is_err(), "{start}");
     }
 }
 
@@ -223,7 +236,7 @@ const FRAGMENTS: [&str; 48] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
     fn any_mix_of_fragments_ends(picks in prop::collection::vec(0..FRAGMENTS.len(), 0..20), noise in "\\PC{0,6}") {

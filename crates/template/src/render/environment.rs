@@ -30,8 +30,8 @@ pub(crate) fn environment() -> Environment<'static> {
     engine.set_recursion_limit(MAX_RECURSION);
     engine.set_unknown_method_callback(methods::call);
     engine.add_function("raise_exception", raise);
-    engine.add_function(super::prepare::CHECK, guard::check);
     add_filters(&mut engine);
+    add_tests(&mut engine);
     engine
 }
 
@@ -39,6 +39,10 @@ pub(crate) fn environment() -> Environment<'static> {
 pub(crate) fn for_one_rendering(engine: &mut Environment<'_>, now: Option<Moment>) {
     let printed = Arc::new(AtomicUsize::new(0));
     engine.set_formatter(move |out, state, value| print(&printed, out, state, value));
+    let weighed = AtomicUsize::new(0);
+    engine.add_function(super::prepare::CHECK, move |values: Rest<Value>| {
+        guard::check(&values, &weighed)
+    });
     engine.add_function("strftime_now", move |format: &str| strftime(now, format));
 }
 
@@ -93,6 +97,7 @@ fn add_filters(engine: &mut Environment<'_>) {
     });
     engine.add_filter("title", |string: &Value| title(&python::str(string)));
     engine.add_filter("join", join);
+    engine.add_filter("round", round);
     engine.add_filter(
         "replace",
         |string: &Value, old: &str, new: &str, count: Option<usize>| {
@@ -118,6 +123,42 @@ fn add_filters(engine: &mut Environment<'_>) {
             filters::slice(state, list, count, fill)
         },
     );
+}
+
+/// Tests that Python answers otherwise than the engine.
+fn add_tests(engine: &mut Environment<'_>) {
+    use ValueKind::{Bool, Iterable, Map, Number, Seq, String, Undefined};
+    let holds_items =
+        |value: &Value| matches!(value.kind(), Seq | Iterable | Map | String | Undefined);
+    engine.add_test("sequence", holds_items);
+    engine.add_test("iterable", holds_items);
+    engine.add_test("number", |value: &Value| {
+        matches!(value.kind(), Number | Bool)
+    });
+}
+
+/// Rounds halves to the even neighbour, as Python does; integers stay as they are.
+fn round(
+    value: Value,
+    precision: Option<i32>,
+    method: Option<&str>,
+    named: Kwargs,
+) -> Result<Value, Error> {
+    let precision = precision.or(named.get("precision")?).unwrap_or(0);
+    let method = method.or(named.get("method")?).unwrap_or("common");
+    named.assert_all_used()?;
+    if value.is_integer() && precision >= 0 && method == "common" {
+        return Ok(value);
+    }
+    let number = f64::try_from(value)?;
+    let scale = 10_f64.powi(precision.clamp(-300, 300));
+    let digits = usize::try_from(precision.clamp(0, 300)).unwrap_or_default();
+    Ok(Value::from(match method {
+        "ceil" => (number * scale).ceil() / scale,
+        "floor" => (number * scale).floor() / scale,
+        _ if precision < 0 => (number * scale).round_ties_even() / scale,
+        _ => format!("{number:.digits$}").parse().unwrap_or(number),
+    }))
 }
 
 /// Words between spaces, hyphens and opening brackets, each with its first letter large.

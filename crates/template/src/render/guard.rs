@@ -3,24 +3,31 @@
 //! The engine counts instructions. That bounds neither text that doubles in every turn of a loop nor
 //! lists that hold themselves, so every value is weighed at the moment it gets a name.
 
-use minijinja::{
-    Error, ErrorKind, Value,
-    value::{Rest, ValueKind},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use minijinja::{Error, ErrorKind, Value, value::ValueKind};
 
 /// How deep a value may nest that a template builds.
 const MAX_DEPTH: usize = 64;
 /// Items in a value, nested ones included.
-const MAX_ITEMS: usize = 1_000_000;
+const MAX_ITEMS: usize = 100_000;
+/// Items weighed in one rendering: weighing must not become the work.
+const MAX_WEIGHED: usize = 5_000_000;
 /// Bytes of text in a value that has a name, and of what one filter or method makes.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Columns to which text may be padded or indented.
 const MAX_WIDTH: usize = 10_000;
 
-/// Refuses values that have grown beyond use.
-pub(crate) fn check(values: Rest<Value>) -> Result<(), Error> {
+/// Refuses values that have grown beyond use; `weighed` counts through one rendering.
+pub(crate) fn check(values: &[Value], weighed: &AtomicUsize) -> Result<(), Error> {
     let mut weight = Weight { items: 0, bytes: 0 };
-    values.iter().try_for_each(|value| weight.add(value, 0))
+    let outcome = values.iter().try_for_each(|value| weight.add(value, 0));
+    let before = weighed.fetch_add(weight.items, Ordering::Relaxed);
+    outcome?;
+    if before > MAX_WEIGHED {
+        return Err(too_large("the template builds too many values"));
+    }
+    Ok(())
 }
 
 struct Weight {

@@ -95,8 +95,10 @@ impl Writer<'_> {
 
     fn statement(&mut self, tag: &str, span: Span) {
         match keyword(tag) {
-            "generation" => return self.replace(tag, span, "if true"),
-            "endgeneration" => return self.replace(tag, span, "endif"),
+            "generation" => return self.replace(tag, span, "if true", closing_sign(tag)),
+            "endgeneration" => return self.replace(tag, span, "endif", closing_sign(tag)),
+            // Jinja2 keeps the line end behind this one tag, whatever `trim_blocks` says.
+            "raw" if closing_sign(tag).is_empty() => return self.replace(tag, span, "raw", "+"),
             _ => {}
         }
         if let Some(names) = self.bound_names(tag, span) {
@@ -131,13 +133,12 @@ impl Writer<'_> {
     }
 
     /// Puts other words in the place of a tag's.
-    fn replace(&mut self, tag: &str, span: Span, words: &str) {
+    fn replace(&mut self, tag: &str, span: Span, words: &str, closing: &str) {
         self.copy_to(span.start);
         let opening = match &tag[2..3] {
             sign @ ("-" | "+") => sign,
             _ => "",
         };
-        let closing = closing_sign(tag);
         self.at = span.end;
         self.insert(&format!("{{%{opening} {words} {closing}%}}"));
     }

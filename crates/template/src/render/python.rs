@@ -98,13 +98,26 @@ fn quote(string: &str, text: &mut String) {
                 text.push('\\');
                 text.push(c);
             }
-            _ if c.is_ascii_control() => {
-                write!(text, "\\x{:02x}", u32::from(c)).unwrap_or_default();
-            }
+            _ if is_unprintable(c) => escape(c, text),
             _ => text.push(c),
         }
     }
     text.push(mark);
+}
+
+fn is_unprintable(c: char) -> bool {
+    let is_format = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    c != ' ' && (c.is_control() || c.is_whitespace() || is_format)
+}
+
+fn escape(c: char, text: &mut String) {
+    let code = u32::from(c);
+    let written = match code {
+        ..0x100 => write!(text, "\\x{code:02x}"),
+        0x100..0x1_0000 => write!(text, "\\u{code:04x}"),
+        _ => write!(text, "\\U{code:08x}"),
+    };
+    written.unwrap_or_default();
 }
 
 #[cfg(test)]
