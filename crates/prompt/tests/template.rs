@@ -1,7 +1,11 @@
 //! The worked examples: each loads, renders with its sample values, and is signed so that requests
 //! share what is stable.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,6 +13,10 @@ use headwater::{
     BytesTokenizer, Cleaning, Prompt, SignOptions, SignedPrompt, Volatility,
     templates::{self, PromptTemplate, RenderOptions, Source, Values},
 };
+use serde_json::json;
+
+/// The default block of 16 tokens, where a token is four bytes.
+const BLOCK_BYTES: usize = 64;
 
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates");
@@ -46,7 +54,13 @@ fn shared_blocks(a: &SignedPrompt, b: &SignedPrompt) -> u32 {
 fn check(template: &str, name: &str, volatility: Volatility, expected_parts: &[&str]) {
     let loaded = load(template);
     let values = Values::from_json(&read(&format!("values/{template}.json"))).unwrap();
-    let changed = values.clone().with(name, ["something else"]);
+    let other_tenant = json!({"name": "South Dock", "contact": "none", "glossary": {}});
+    let other = if name == "tenant" {
+        other_tenant
+    } else {
+        json!(["something else"])
+    };
+    let changed = values.clone().with(name, other);
     let parts = loaded.render(&values, &RenderOptions::default()).unwrap();
     let names: Vec<_> = parts
         .iter()
@@ -67,12 +81,9 @@ fn check(template: &str, name: &str, volatility: Volatility, expected_parts: &[&
         "{template}: `{name}` reaches the stable part"
     );
     assert_ne!(one.text(), other.text());
-    let blocks = u32::try_from(stable.len() / 16).unwrap();
-    let shared = shared_blocks(&one, &other);
-    assert!(
-        blocks >= 4 && shared >= blocks - 1,
-        "{template}: {shared} of {blocks}"
-    );
+    let blocks = u32::try_from(stable.len() / BLOCK_BYTES).unwrap();
+    assert!(blocks > 0, "{template}");
+    assert!(shared_blocks(&one, &other) >= blocks, "{template}: {name}");
 }
 
 #[test]

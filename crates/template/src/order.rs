@@ -68,27 +68,32 @@ impl Template {
 
     /// Declared values ahead of static text, each name once, in the order of the prompt.
     pub fn order_faults(&self) -> Vec<OrderFault> {
-        let mut seen = BTreeSet::new();
+        let mut judged = BTreeSet::new();
         let mut faults = Vec::new();
-        for piece in self.pieces().iter().filter(|piece| piece.precedes_prose()) {
+        for piece in self.pieces() {
             let (PieceKind::Value(value) | PieceKind::Loop(value)) = &piece.kind else {
                 continue;
             };
             let of = |volatility| Some((volatility, self.declared(value, volatility)?));
             let found = of(Volatility::Dynamic).or_else(|| of(Volatility::SemiStatic));
-            if let Some((volatility, atom)) = found
-                && seen.insert((volatility, atom.root()))
-            {
-                let span = if atom.derived { piece.span } else { atom.span };
-                faults.push(OrderFault {
-                    code: &rule(volatility).code,
-                    volatility,
-                    name: atom.path.clone(),
-                    span,
-                    position: self.source().position(span.start),
-                    static_bytes_after: piece.static_bytes_after,
-                });
+            let Some((volatility, atom)) = found else {
+                continue;
+            };
+            // A loop that costs nothing speaks for its items, which have each other's labels behind
+            // them.
+            let speaks = piece.precedes_prose() || matches!(piece.kind, PieceKind::Loop(_));
+            if !speaks || !judged.insert((volatility, atom.root())) || !piece.precedes_prose() {
+                continue;
             }
+            let span = if atom.derived { piece.span } else { atom.span };
+            faults.push(OrderFault {
+                code: &rule(volatility).code,
+                volatility,
+                name: atom.path.clone(),
+                span,
+                position: self.source().position(span.start),
+                static_bytes_after: piece.static_bytes_after,
+            });
         }
         faults
     }

@@ -1,6 +1,10 @@
 //! Templates in cache order: what is refused on load, and where the parts of a prompt begin.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use headwater_template::{
     ChatTemplate, LoadError, PromptTemplate, RenderOptions, Source, Values, Volatility,
