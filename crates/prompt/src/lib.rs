@@ -60,17 +60,37 @@ mod builder;
 
 mod prompt;
 
+mod message;
+
+mod turn;
+
+mod chat;
+
 mod render;
+
+mod align;
 
 mod tokenize;
 
 mod seam;
+
+mod borders;
 
 mod rungs;
 
 mod affinity;
 
 mod sign;
+
+mod signed;
+
+mod prepared;
+
+mod conversation;
+
+mod history;
+
+mod extend;
 
 mod error;
 
@@ -79,12 +99,20 @@ mod error;
 mod tiny;
 
 pub use affinity::AffinityMode;
+pub use align::{Align, Padding};
 pub use builder::{Dynamic, PromptBuilder, SemiStatic, Static};
-pub use error::{PromptError, SignError, TokenizeError, TokenizeErrorKind};
+pub use chat::Chat;
+pub use conversation::Conversation;
+pub use error::{Error, PromptError, SignError, TokenizeError, TokenizeErrorKind};
+pub use extend::{Divergence, assert_extends};
 pub use headwater_signature as signature;
 pub use headwater_text as text;
+pub use history::Cost;
+pub use message::{Attachment, Media, MediaDigest, MediaKind, Message, ToolCall};
+pub use prepared::Prepared;
 pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
-pub use render::Message;
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
-pub use sign::{Salt, SignOptions, SignedPrompt};
+pub use sign::{Salt, SignOptions};
+pub use signed::SignedPrompt;
 pub use tokenize::{BytesTokenizer, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};
+pub use turn::{AssistantTurn, ToolTurn, Turn, UserTurn};

@@ -12,13 +12,13 @@ const CONTINUATIONS: [&str; 16] = [
 const WINDOW: usize = 256;
 
 /// Counts tokens before borders of one rendered and encoded prompt.
-pub(crate) struct Seams<'a, T> {
+pub(crate) struct Seams<'a, T: ?Sized> {
     pub(crate) tokenizer: &'a T,
     pub(crate) rendered: &'a Rendered,
     pub(crate) tokens: &'a Tokens,
 }
 
-impl<T: Tokenize> Seams<'_, T> {
+impl<T: Tokenize + ?Sized> Seams<'_, T> {
     /// The stable token count before byte `at`, where `next` says what is known to follow.
     ///
     /// For a probed seam this is the least that all continuations share, the real one included.
@@ -79,6 +79,13 @@ impl<T: Tokenize> Seams<'_, T> {
             .zip(theirs)
             .take_while(|(ours, theirs)| ours == theirs)
             .count())
+    }
+
+    /// Where the last `bytes` bytes of the text begin: a token, and behind the last marker.
+    pub(crate) fn tail(&self, bytes: usize) -> usize {
+        let end = self.rendered.text.len();
+        let fixed = self.firm_start(end);
+        self.window_start(end.saturating_sub(bytes).max(fixed), fixed)
     }
 
     /// The last byte up to `at` that nothing merges across: behind a control token, or 0.

@@ -96,6 +96,26 @@ impl HfTokenizer {
             .flatten()
     }
 
+    /// Keeps the tokens up to the last of the known markers that is a control token, for nothing
+    /// merges across it, or else those in front of the text. Tells the byte that they reach.
+    fn keep_firm(&self, tokens: &mut Tokens, text: &str, known: &[Range<usize>]) -> usize {
+        for marker in known.iter().rev() {
+            let Some(id) = text.get(marker.clone()).and_then(|m| self.control_id(m)) else {
+                continue;
+            };
+            // Not `before(marker.end)`: what follows may begin with a token without text.
+            let place = tokens.before(marker.start);
+            if tokens.ids.get(place) == Some(&id) && tokens.ends.get(place) == Some(&marker.end) {
+                tokens.truncate(place + 1);
+                return marker.end;
+            }
+        }
+        tokens.ids.clone_from(&self.front);
+        tokens.ends.clear();
+        tokens.ends.resize(self.front.len(), 0);
+        0
+    }
+
     fn encode_part(
         &self,
         text: &str,
@@ -138,11 +158,20 @@ impl Tokenize for HfTokenizer {
     }
 
     fn encode(&self, text: &str, markers: &[Range<usize>]) -> Result<Tokens, TokenizeError> {
-        let mut tokens = Tokens {
-            ids: self.front.clone(),
-            ends: vec![0; self.front.len()],
-        };
-        let mut done = 0;
+        let mut tokens = Tokens::default();
+        self.resume(&mut tokens, 0, text, markers)?;
+        Ok(tokens)
+    }
+
+    fn resume(
+        &self,
+        tokens: &mut Tokens,
+        shared: usize,
+        text: &str,
+        markers: &[Range<usize>],
+    ) -> Result<(), TokenizeError> {
+        let (known, markers) = markers.split_at(markers.partition_point(|m| m.end <= shared));
+        let mut done = self.keep_firm(tokens, text, known);
         for marker in markers {
             let Some(id) = text
                 .get(marker.clone())
@@ -150,15 +179,15 @@ impl Tokenize for HfTokenizer {
             else {
                 continue;
             };
-            self.encode_part(text, done..marker.start, &mut tokens)?;
+            self.encode_part(text, done..marker.start, tokens)?;
             tokens.ids.push(id);
             tokens.ends.push(marker.end);
             done = marker.end;
         }
-        self.encode_part(text, done..text.len(), &mut tokens)?;
+        self.encode_part(text, done..text.len(), tokens)?;
         tokens.ids.extend_from_slice(&self.back);
         tokens.ends.resize(tokens.ids.len(), text.len() + 1);
-        Ok(tokens)
+        Ok(())
     }
 }
 
