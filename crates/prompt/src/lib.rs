@@ -87,4 +87,6 @@ pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use render::Message;
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions, SignedPrompt};
-pub use tokenize::{BytesTokenizer, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};
+pub use tokenize::{
+    BytesTokenizer, ControlText, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens,
+};

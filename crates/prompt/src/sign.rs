@@ -88,6 +88,7 @@ impl Prompt {
         options: &SignOptions,
     ) -> Result<SignedPrompt, SignError> {
         let rendered = render::render(&self.segments);
+        tokenizer.check(&rendered.text)?;
         let tokens = tokenizer.encode(&rendered.text, &rendered.markers)?;
         let count = u32::try_from(tokens.ids.len()).map_err(|_| SignError::TooLong {
             tokens: tokens.ids.len(),
