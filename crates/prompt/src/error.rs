@@ -221,6 +221,8 @@ pub enum TokenizeErrorKind {
     Broken,
     /// The vocabulary cannot express the text.
     Encode,
+    /// The text begins with the start token that would be added in front of it.
+    SecondStart,
 }
 
 impl TokenizeError {
@@ -232,6 +234,18 @@ impl TokenizeError {
         );
         Self {
             kind: TokenizeErrorKind::Encode,
+            message,
+            source: None,
+        }
+    }
+
+    pub(crate) fn second_start(token: &str) -> Self {
+        let message = format!(
+            "the prompt begins with `{token}`, and the tokenizer would add `{token}` in front of \
+             it; sign with `SpecialTokens::Omitted`, or take the token out of the text"
+        );
+        Self {
+            kind: TokenizeErrorKind::SecondStart,
             message,
             source: None,
         }

@@ -114,5 +114,5 @@ pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions};
 pub use signed::SignedPrompt;
-pub use tokenize::{BytesTokenizer, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};
+pub use tokenize::{BytesTokenizer, ControlText, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};
 pub use turn::{AssistantTurn, ToolTurn, Turn, UserTurn};

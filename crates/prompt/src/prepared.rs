@@ -165,6 +165,7 @@ impl State {
         let tokens = Arc::make_mut(&mut self.tokens);
         let shared = std::mem::take(&mut self.encoded);
         let Rendered { text, markers, .. } = &*self.rendered;
+        tokenizer.check(text)?;
         tokenizer.resume(tokens, shared, text, markers)?;
         self.encoded = text.len();
         if seam == Seam::Exact {

@@ -82,6 +82,7 @@ impl Prompt {
         let mut rendered = Rendered::new(Renderer::of(&self.segments));
         let paddings = align::lay_out(&mut rendered, &self.segments, tokenizer, options)?;
         rendered.invite();
+        tokenizer.check(&rendered.text)?;
         let tokens = tokenizer.encode(&rendered.text, &rendered.markers)?;
         let seed = seed(tokenizer, rendered.renderer, options);
         let mut chain = seed.chain();

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::TokenizeError;
 
 mod bytes;
+mod cache;
 mod huggingface;
 
 pub use bytes::BytesTokenizer;
-pub use huggingface::HfTokenizer;
+pub use huggingface::{ControlText, HfTokenizer};
 
 /// Turns a rendered prompt into the tokens that are signed.
 ///
@@ -23,6 +24,15 @@ pub trait Tokenize {
     /// Whether [`encode`](Self::encode) adds the vocabulary's own start and end tokens. Part of
     /// the fingerprint.
     fn special_tokens(&self) -> SpecialTokens;
+
+    /// Called once for a whole prompt before it is encoded, to refuse one that cannot be meant.
+    ///
+    /// # Errors
+    /// The text begins with the start token that [`encode`](Self::encode) adds itself.
+    fn check(&self, text: &str) -> Result<(), TokenizeError> {
+        let _ = text;
+        Ok(())
+    }
 
     /// How firm the tokens before a border are, when nothing is known about what follows
     /// (`None`) or when a marker of the renderer follows.
@@ -61,6 +71,10 @@ impl<T: Tokenize + ?Sized> Tokenize for Arc<T> {
 
     fn special_tokens(&self) -> SpecialTokens {
         (**self).special_tokens()
+    }
+
+    fn check(&self, text: &str) -> Result<(), TokenizeError> {
+        (**self).check(text)
     }
 
     fn seam(&self, next: Option<&str>) -> Seam {

@@ -123,7 +123,7 @@ fn same(grown: &SignedPrompt, scratch: &SignedPrompt) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn growing_is_signing_from_scratch(
@@ -131,13 +131,15 @@ proptest! {
         given in 0_usize..3,
         turns in prop::collection::vec((turn(), any::<bool>(), any::<bool>()), 3..8),
         options in options(),
+        tokenizer in 0..TOKENIZERS.len(),
     ) {
-        for tokenizer in &*TOKENIZERS {
+        {
+            let tokenizer = &TOKENIZERS[tokenizer];
             let all: Vec<Turn> = turns.iter().map(|(turn, ..)| turn.clone()).collect();
             let start = all[..given].iter().cloned().fold(head.clone(), Chat::turn);
             let Ok(prepared) = Prepared::new(start, Arc::clone(tokenizer), options.clone()) else {
                 prop_assert!(given == 0 && head.prompt().is_err());
-                continue;
+                return Ok(());
             };
             let mut talk = prepared.conversation();
             let mut held = Vec::new();
@@ -169,10 +171,12 @@ proptest! {
         (from, to) in (0_usize..7, 0_usize..7),
         more in turn(),
         options in options(),
+        tokenizer in 0..TOKENIZERS.len(),
     ) {
         let (from, to) = (from.min(turns.len()), to.min(turns.len()));
         prop_assume!(from <= to && head.prompt().is_ok());
-        for tokenizer in &*TOKENIZERS {
+        {
+            let tokenizer = &TOKENIZERS[tokenizer];
             let start = turns[..given].iter().cloned().fold(head.clone(), Chat::turn);
             let prepared = Prepared::new(start, Arc::clone(tokenizer), options.clone()).unwrap();
             let mut talk = prepared.conversation();
