@@ -72,6 +72,10 @@ mod affinity;
 
 mod sign;
 
+pub mod json;
+
+pub mod vllm;
+
 mod error;
 
 #[cfg(test)]
