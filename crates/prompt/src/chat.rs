@@ -2,6 +2,7 @@
 
 use crate::{
     Prompt, PromptError, Role, Segment, SegmentLabel, Turn, Volatility,
+    json::{self, Style, ToolOrder},
     prompt::{Body, CleanSegment, Joint},
     turn,
 };
@@ -30,7 +31,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 #[must_use = "a chat does nothing until it is signed"]
 pub struct Chat {
-    tools: Option<String>,
+    tools: Vec<String>,
+    tool_order: ToolOrder,
     system: Vec<Segment>,
     examples: Vec<Turn>,
     semi_static: Vec<Segment>,
@@ -41,6 +43,19 @@ impl Chat {
     /// A chat without anything.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A tool that the model may call, as JSON text. Sent and signed in canonical form, sorted by
+    /// name. [`json::from_value`](crate::json::from_value) makes the text of a value.
+    pub fn tool(mut self, json: impl Into<String>) -> Self {
+        self.tools.push(json.into());
+        self
+    }
+
+    /// In which order the tools are written.
+    pub fn tool_order(mut self, order: ToolOrder) -> Self {
+        self.tool_order = order;
+        self
     }
 
     /// Instructions that are the same for all requests. Several become one message.
@@ -72,8 +87,8 @@ impl Chat {
     /// Cleans the parts and puts them in order.
     ///
     /// # Errors
-    /// There is nothing in the chat, or as [`PromptDraft::build`](crate::PromptDraft::build), or
-    /// a fact's name is no name.
+    /// There is nothing in the chat; a tool is no JSON or has no name of its own; a fact's name is
+    /// no name; else as [`PromptDraft::build`](crate::PromptDraft::build).
     pub fn prompt(&self) -> Result<Prompt, PromptError> {
         let mut prompt = self.head()?;
         for turn in &self.turns {
@@ -93,8 +108,8 @@ impl Chat {
     /// What stands before the turns.
     pub(crate) fn head(&self) -> Result<Prompt, PromptError> {
         let mut prompt = Prompt::default();
-        if let Some(tools) = &self.tools {
-            prompt.segments.push(tools_segment(tools.clone()));
+        if !self.tools.is_empty() {
+            prompt.segments.push(self.tools_segment()?);
         }
         let add = |prompt: &mut Prompt, volatility, segment: &Segment| {
             let label = SegmentLabel::of(prompt.segments.len(), volatility, segment);
@@ -111,14 +126,21 @@ impl Chat {
         }
         Ok(prompt)
     }
-}
 
-fn tools_segment(text: String) -> CleanSegment {
-    let segment = Segment::default().name("tools");
-    CleanSegment {
-        label: SegmentLabel::of(0, Volatility::Static, &segment),
-        text,
-        joint: Joint::Opens,
-        body: Body::Tools,
+    fn tools_segment(&self) -> Result<CleanSegment, PromptError> {
+        let segment = Segment::default().name("tools");
+        let label = SegmentLabel::of(0, Volatility::Static, &segment);
+        match json::tool_list(&self.tools, self.tool_order, Style::Spaced) {
+            Ok(text) => Ok(CleanSegment {
+                label,
+                text,
+                joint: Joint::Opens,
+                body: Body::Tools,
+            }),
+            Err(error) => Err(PromptError::Json {
+                segment: label,
+                error,
+            }),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use headwater_text::{CleanError, Position};
 
-use crate::SegmentLabel;
+use crate::{SegmentLabel, json::JsonError};
 
 /// Why segments do not make a prompt.
 #[derive(Clone, Debug)]
@@ -43,6 +43,14 @@ pub enum PromptError {
         /// Where it stands in the segment's text.
         position: Position,
     },
+    /// Tools that are no JSON, or not in a form that all readers understand alike.
+    Json {
+        /// Which segment.
+        segment: SegmentLabel,
+        /// The first thing wrong. Its pointer begins with the tool's place in the list; its
+        /// position is in that tool's own text.
+        error: JsonError,
+    },
     /// A conversation has no such turns.
     NoTurns {
         /// Which were asked for.
@@ -68,6 +76,7 @@ impl PromptError {
             Self::Marker {
                 segment, position, ..
             } => Some((segment, *position)),
+            Self::Json { segment, error } => Some((segment, error.position)),
             Self::FactName { segment } => Some((segment, Position { line: 1, column: 1 })),
             Self::NoSegments
             | Self::OutOfOrder { .. }
@@ -95,6 +104,13 @@ impl PromptError {
                 )
             }
             Self::Refused { error, .. } => refused(error),
+            Self::Json { error, .. } => {
+                format!(
+                    "`{}`: {}",
+                    error.pointer.escape_debug(),
+                    error.kind.problem()
+                )
+            }
             Self::NoTurns { asked, turns } => format!(
                 "there are no turns {}..{} in a conversation of {turns}; count from 0",
                 asked.start, asked.end

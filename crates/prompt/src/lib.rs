@@ -92,6 +92,10 @@ mod history;
 
 mod extend;
 
+pub mod json;
+
+pub mod vllm;
+
 mod error;
 
 #[cfg(test)]
@@ -114,5 +118,7 @@ pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions};
 pub use signed::SignedPrompt;
-pub use tokenize::{BytesTokenizer, ControlText, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens};
+pub use tokenize::{
+    BytesTokenizer, ControlText, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens,
+};
 pub use turn::{AssistantTurn, ToolTurn, Turn, UserTurn};

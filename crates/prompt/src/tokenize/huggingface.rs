@@ -155,12 +155,7 @@ impl HfTokenizer {
 impl HfTokenizer {
     /// Keeps the tokens up to the last of the known markers that nothing merges across, or else
     /// those in front of the text. Tells the byte that they reach and how many markers that is.
-    fn keep_firm(
-        &self,
-        tokens: &mut Tokens,
-        text: &str,
-        known: &[Range<usize>],
-    ) -> (usize, usize) {
+    fn keep_firm(&self, tokens: &mut Tokens, text: &str, known: &[Range<usize>]) -> (usize, usize) {
         for (index, marker) in known.iter().enumerate().rev() {
             let control = text
                 .get(marker.clone())
