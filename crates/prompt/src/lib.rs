@@ -84,6 +84,8 @@ mod sign;
 
 mod signed;
 
+mod report;
+
 mod prepared;
 
 mod conversation;
@@ -115,6 +117,9 @@ pub use history::Cost;
 pub use message::{Attachment, Media, MediaDigest, MediaKind, Message, ToolCall};
 pub use prepared::Prepared;
 pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
+pub use report::{
+    Border, BorderReport, Report, Reuse, Risk, RiskKind, RungReport, SegmentReport, TurnReport,
+};
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions};
 pub use signed::SignedPrompt;

@@ -123,7 +123,7 @@ fn same(grown: &SignedPrompt, scratch: &SignedPrompt) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn growing_is_signing_from_scratch(
