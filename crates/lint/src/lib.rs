@@ -1,1 +1,56 @@
-//! Placeholder until this crate lands.
+//! Rules that find what breaks the prefix cache in a prompt template.
+//!
+//! ```text
+//! Template ─► Linter (rules × pieces) ─► [Finding] ─► text | JSON
+//! ```
+//!
+//! A rule is one YAML file in `lint-rules/`. It names what it looks for with one `match` out of a closed
+//! set, says why it costs, and carries examples that are run as tests. All knowledge about names (which
+//! variable is a clock) is in those files.
+//!
+//! ```
+//! use headwater_lint::{Linter, RuleSet};
+//! use headwater_template::{Dialect, Source, Template};
+//!
+//! let source = Source::from_bytes(b"Now: {{ now }}\nYou are a clerk who answers politely.").unwrap();
+//! let template = Template::parse(source, Dialect::Jinja);
+//! let linter = Linter::new(RuleSet::builtin().unwrap());
+//! let findings = linter.lint(&template);
+//! assert_eq!(findings[0].code.as_str(), "HW201");
+//! assert_eq!(findings[0].position.to_string(), "1:9");
+//! ```
+//!
+//! It never reads a file, prints, renders a template, counts real tokens (its costs are estimates of four
+//! bytes a token) or asks the network.
+
+mod characters;
+mod config;
+mod explain;
+mod finding;
+mod input;
+mod linter;
+mod newlines;
+mod normalization;
+mod pattern;
+mod reordered;
+mod report;
+mod rule;
+mod rule_file;
+mod rule_set;
+mod seam;
+mod suppression;
+mod volatile;
+
+pub use headwater_template::Volatility;
+
+pub use crate::{
+    config::Config,
+    explain::{explain, list},
+    finding::{Finding, Severity, estimate_tokens},
+    input::{Checked, MAX_INPUT_BYTES},
+    linter::Linter,
+    report::{Outcome, Paint, Report, Skipped, json, text},
+    rule::{Code, Example, Family, Rule},
+    rule_file::FileError,
+    rule_set::{RuleSet, UnknownRule},
+};

@@ -1,1 +1,69 @@
-//! Placeholder until this crate lands.
+//! The HTTP process around placement: it streams each request to the worker that holds its
+//! prefix, and never looks into a body.
+//!
+//! ```text
+//! client ─► serve ─► proxy ── key ──► roster (placement) ──► pool ─► worker
+//!                      ▲                 ▲   ▲
+//!                      └── relay ◄───────┘   └── watch (/metrics, /health)
+//! ```
+//!
+//! Threads share nothing but [`placement`](headwater_placement)'s fleet and counters: each has
+//! its own listener on the common port, its own runtime and its own connections to workers.
+//!
+//! ```no_run
+//! use headwater_router::{Config, Router};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let yaml = "{listen: 127.0.0.1:8080, workers: [http://127.0.0.1:8001]}";
+//! let router = Router::bind(Config::parse(yaml, "router.yaml")?)?;
+//! println!("listening on {}", router.local_addr());
+//! router.run(std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Never here: reading a body for more than its first bytes' hash, rewriting one, tokens,
+//! templates, or a header's value in a log line or metric.
+
+mod router;
+
+mod answer;
+mod client;
+mod fault;
+mod headers;
+mod inflight;
+mod key;
+mod pool;
+mod proxy;
+mod relay;
+mod retry;
+mod serve;
+mod upload;
+
+mod counters;
+mod endpoint;
+mod roster;
+mod shared;
+
+mod admin;
+mod admin_metrics;
+mod admin_state;
+mod control;
+mod engines;
+pub mod exposition;
+mod watch;
+
+mod config;
+mod config_file;
+mod config_value;
+mod error;
+mod listen;
+mod worker_url;
+
+pub use config::{
+    BodyKey, Config, HealthConfig, LimitsConfig, MetricsConfig, On429, PlacementConfig,
+    RetryConfig, WorkerConfig,
+};
+pub use error::{ConfigError, RouterError};
+pub use router::{Handle, Router};
+pub use worker_url::WorkerUrl;

@@ -1,1 +1,53 @@
-//! Placeholder until this crate lands.
+//! A prompt template as data: its source, its syntax with byte spans, and the order in which its
+//! static text and its values reach the model.
+//!
+//! ```text
+//! bytes ─► Source ─► Template { tree, pieces, declared volatility, problems }
+//! ```
+//!
+//! A prefix cache reuses a prompt up to the first byte that differs. So what matters about a template
+//! is not what it prints but *in which order*: every [`Piece`] knows how much static text follows it.
+//! Parsing never fails. What cannot be understood is a [`Problem`] with a place.
+//!
+//! ```
+//! use headwater_template::{Dialect, PieceKind, Source, Template};
+//!
+//! let source = Source::from_bytes(b"Now: {{ now }}\nYou are a clerk who answers politely.").unwrap();
+//! let template = Template::parse(source, Dialect::Jinja);
+//! let value = &template.pieces()[1];
+//! assert!(matches!(&value.kind, PieceKind::Value(e) if e.atoms[0].path == "now"));
+//! assert_eq!(value.static_bytes_after, 37);
+//! ```
+//!
+//! It never renders, reads a file, follows an include into another file, or decides what a name
+//! means: that `now` is a clock is the linter's knowledge.
+
+mod complexity;
+mod dialect;
+mod expression;
+mod flow;
+mod front_matter;
+mod marks;
+mod measure;
+mod problem;
+mod role;
+mod scope;
+mod source;
+mod statement;
+mod template;
+mod tree;
+mod weight;
+
+pub use headwater_text::{Position, Span};
+
+pub use crate::{
+    dialect::{Dialect, Recognition, recognize},
+    expression::{Atom, AtomKind, Expression},
+    flow::{Piece, PieceKind},
+    front_matter::Volatility,
+    problem::Problem,
+    role::Role,
+    source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind},
+    template::Template,
+    tree::Comment,
+};

@@ -1,0 +1,89 @@
+//! What a rule found.
+
+use headwater_template::Template;
+use headwater_text::{Position, Span};
+
+use crate::rule::{Code, Rule};
+
+/// How bad a finding is; the worst is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Costs something, or will.
+    Warning,
+    /// Costs most of what stands behind it.
+    Error,
+}
+
+impl Severity {
+    /// `error`, `warning` or `info`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+
+    /// The severity of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Info, Self::Warning, Self::Error]
+            .into_iter()
+            .find(|severity| severity.as_str() == name)
+    }
+}
+
+/// A place where a rule fired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Id of the rule.
+    pub rule: String,
+    /// Code of the rule.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where, in bytes of the source.
+    pub span: Span,
+    /// Where it begins.
+    pub position: Position,
+    /// One behind its last character.
+    pub end: Position,
+    /// What was found. Names in it are escaped: safe to print.
+    pub message: String,
+    /// The next step.
+    pub help: String,
+    /// Static tokens that cannot be reused because of it, or, for characters, that are lost when
+    /// another copy of the text does not have it. An estimate of [`estimate_tokens`].
+    pub cost_tokens: usize,
+}
+
+/// Four bytes a token, rounded up: the field's rule of thumb for English text.
+pub fn estimate_tokens(bytes: usize) -> usize {
+    bytes.div_ceil(4)
+}
+
+impl Finding {
+    pub(crate) fn new(rule: &Rule, template: &Template, span: Span, cost_bytes: usize) -> Self {
+        let source = template.source();
+        Self {
+            rule: rule.id.clone(),
+            code: rule.code.clone(),
+            severity: rule.severity,
+            span,
+            position: source.position(span.start),
+            end: source.position(span.end),
+            message: rule.message.clone(),
+            help: rule.help.clone(),
+            cost_tokens: estimate_tokens(cost_bytes),
+        }
+    }
+
+    /// Puts a value in the place of `{key}` in the message.
+    pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
+        self.message = self
+            .message
+            .replace(&format!("{{{key}}}"), &headwater_text::shown(value));
+        self
+    }
+}

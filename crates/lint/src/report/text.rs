@@ -1,0 +1,111 @@
+//! The report for people: source lines with carets, then one line that sums up.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use headwater_text::{Position, shown};
+
+use super::{Outcome, Report, source_line::source_line};
+use crate::finding::{Finding, Severity};
+
+/// Whether colours are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Plain text.
+    Plain,
+    /// ANSI colours.
+    Colour,
+}
+
+/// The whole report, `width` columns wide.
+pub fn text(report: &Report, paint: Paint, width: usize) -> String {
+    let renderer = match paint {
+        Paint::Plain => Renderer::plain(),
+        Paint::Colour => Renderer::styled(),
+    };
+    let renderer = renderer.term_width(width);
+    let mut out = String::new();
+    for outcome in &report.judged {
+        for finding in &outcome.findings {
+            out.push_str(&excerpt(&renderer, outcome, finding, width));
+            out.push_str("\n\n");
+        }
+    }
+    for skipped in &report.skipped {
+        out.push_str(&format!(
+            "skipped {}: {}\n",
+            shown(&skipped.path),
+            shown(&skipped.reason)
+        ));
+    }
+    out.push_str(&summary(report));
+    out.push('\n');
+    out
+}
+
+fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding, width: usize) -> String {
+    let line = source_line(&outcome.text, finding.span, width);
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Info => Level::INFO,
+    };
+    let path = shown(&outcome.path);
+    let shown_column = line.text[..line.mark.start].chars().count() + 1;
+    let snippet = Snippet::source(line.text.as_str())
+        .path(path.as_str())
+        .line_start(finding.position.line)
+        .annotation(AnnotationKind::Primary.span(line.mark).label(cost(finding)));
+    let title = level
+        .primary_title(finding.message.as_str())
+        .id(finding.code.as_str());
+    let group = Group::with_title(title)
+        .element(snippet)
+        .element(Level::HELP.message(finding.help.as_str()));
+    // The renderer counts columns in the line as it is shown; a reader wants those of the file.
+    let Position { line, column } = finding.position;
+    renderer.render(&[group]).replacen(
+        &format!("{path}:{line}:{shown_column}"),
+        &format!("{path}:{line}:{column}"),
+        1,
+    )
+}
+
+fn cost(finding: &Finding) -> Option<String> {
+    let family = finding.code.family();
+    match finding.cost_tokens {
+        0 => None,
+        n if family.costs_every_request() => {
+            Some(format!("about {n} static {} behind this", tokens(n)))
+        }
+        n => Some(format!("about {n} {} at risk", tokens(n))),
+    }
+}
+
+fn tokens(n: usize) -> &'static str {
+    if n == 1 { "token" } else { "tokens" }
+}
+
+fn summary(report: &Report) -> String {
+    let files = plural(report.judged.len(), "file");
+    let mut line = match report.count() {
+        0 => format!("{files} checked, no findings"),
+        n => format!("{files} checked, {}", plural(n, "finding")),
+    };
+    if !report.skipped.is_empty() {
+        line.push_str(&format!(", {} skipped", report.skipped.len()));
+    }
+    match report.lost_tokens() {
+        0 => {}
+        n => line.push_str(&format!(
+            "; about {n} static {} could be cached and are not (4 bytes a token)",
+            tokens(n)
+        )),
+    }
+    line
+}
+
+fn plural(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}

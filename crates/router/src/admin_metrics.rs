@@ -1,0 +1,234 @@
+//! `/metrics`: what was counted, as Prometheus text. The README lists every name.
+
+use std::fmt::{Display, Write};
+
+use headwater_placement::{NoWorker, Reason, WorkerState};
+
+use crate::counters::{
+    Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, Histogram, KEY_SOURCES,
+};
+use crate::shared::Shared;
+
+/// The whole page.
+pub(crate) fn text(shared: &Shared) -> String {
+    let mut page = Page(String::with_capacity(8 << 10));
+    requests(&mut page, &shared.counters);
+    failures(&mut page, &shared.counters);
+    let counters = &shared.counters;
+    page.histogram(
+        "decision_seconds",
+        &counters.decision_time,
+        &DECISION_BOUNDS_MICROS,
+    );
+    page.histogram(
+        "first_byte_seconds",
+        &counters.first_byte_time,
+        &FIRST_BYTE_BOUNDS_MICROS,
+    );
+    workers(&mut page, shared);
+    page.0
+}
+
+fn requests(page: &mut Page, counters: &Counters) {
+    page.counter("requests_total", &counters.requests);
+    page.family("decisions_total", "counter");
+    for (reason, count) in Reason::ALL.iter().zip(&counters.decisions) {
+        page.labelled(
+            "decisions_total",
+            &[("reason", reason.as_str())],
+            count.get(),
+        );
+    }
+    page.family("no_worker_total", "counter");
+    for (why, count) in NoWorker::ALL.iter().zip(&counters.no_worker) {
+        page.labelled("no_worker_total", &[("reason", why.as_str())], count.get());
+    }
+    page.family("keys_total", "counter");
+    for (source, count) in KEY_SOURCES.iter().zip(&counters.keys) {
+        page.labelled("keys_total", &[("source", source.as_str())], count.get());
+    }
+    page.counter("signatures_total", &counters.signatures);
+    page.family("signature_errors_total", "counter");
+    for (kind, count) in counters.signature_errors.all() {
+        page.labelled("signature_errors_total", &[("kind", kind)], count);
+    }
+    page.counter("prompt_tokens_total", &counters.prompt_tokens);
+    page.counter("matched_tokens_total", &counters.matched_tokens);
+    page.family("responses_total", "counter");
+    for (class, count) in counters.responses.iter().enumerate().skip(1) {
+        let class = format!("{class}xx");
+        page.labelled("responses_total", &[("class", &class)], count.get());
+    }
+    page.counter("connections_total", &counters.connections);
+    page.family("connections_open", "gauge");
+    page.labelled("connections_open", &[], counters.connections_open.get());
+}
+
+fn failures(page: &mut Page, counters: &Counters) {
+    let by_cause = [
+        ("retries_total", &counters.retries),
+        ("upstream_errors_total", &counters.upstream_errors),
+        ("refused_total", &counters.refused),
+    ];
+    for (name, counts) in by_cause {
+        page.family(name, "counter");
+        for (cause, count) in counts.all() {
+            page.labelled(name, &[("cause", cause)], count);
+        }
+    }
+    page.counter("retries_denied_total", &counters.retries_denied);
+    page.family("cancelled_total", "counter");
+    let cancelled = [
+        ("waiting", &counters.cancelled_waiting),
+        ("streaming", &counters.cancelled_streaming),
+    ];
+    for (stage, count) in cancelled {
+        page.labelled("cancelled_total", &[("stage", stage)], count.get());
+    }
+    page.counter("upstream_connects_total", &counters.upstream_connects);
+    page.counter("reloads_total", &counters.reloads);
+    page.counter("reload_errors_total", &counters.reload_errors);
+}
+
+/// What one worker contributes to one family.
+type Row = (String, &'static str, Option<&'static str>, f64);
+
+fn workers(page: &mut Page, shared: &Shared) {
+    let rows = worker_rows(shared);
+    let families = [
+        ("worker_state", "gauge"),
+        ("worker_requests_total", "counter"),
+        ("worker_in_flight", "gauge"),
+        ("worker_uncached_tokens", "gauge"),
+        ("worker_hot", "gauge"),
+        ("worker_kv_use", "gauge"),
+        ("worker_residency_entries", "gauge"),
+        ("worker_scrape_age_seconds", "gauge"),
+        ("worker_scrape_errors_total", "counter"),
+        ("worker_signal_missing", "gauge"),
+    ];
+    for (family, kind) in families {
+        page.family(family, kind);
+        for (worker, _, detail, value) in rows.iter().filter(|row| row.1 == family) {
+            let label = match family {
+                "worker_state" => "state",
+                _ => "signal",
+            };
+            match detail {
+                Some(detail) => {
+                    page.labelled(family, &[("worker", worker), (label, detail)], value);
+                }
+                None => page.labelled(family, &[("worker", worker)], value),
+            }
+        }
+    }
+    page.family("residency_entries", "gauge");
+    page.labelled("residency_entries", &[], shared.roster().residency_len());
+}
+
+/// Reads the roster once, so that the lock is not held while text is made.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "Prometheus knows no other numbers"
+)]
+fn worker_rows(shared: &Shared) -> Vec<Row> {
+    let now = shared.now();
+    let mut rows: Vec<Row> = Vec::new();
+    for (member, view) in shared.roster().views() {
+        let mut add = |family, detail, value: f64| {
+            rows.push((view.name.clone(), family, detail, value));
+        };
+        let states = [
+            WorkerState::Starting,
+            WorkerState::Ready,
+            WorkerState::Draining,
+            WorkerState::Down,
+        ];
+        for state in states {
+            let is = f64::from(u8::from(state == view.state));
+            add("worker_state", Some(state.as_str()), is);
+        }
+        let endpoint = &member.endpoint;
+        add(
+            "worker_requests_total",
+            None,
+            endpoint.requests.get() as f64,
+        );
+        add("worker_in_flight", None, view.in_flight.into());
+        add("worker_uncached_tokens", None, view.uncached_tokens as f64);
+        add("worker_hot", None, f64::from(u8::from(view.hot)));
+        add("worker_residency_entries", None, view.residency as f64);
+        add(
+            "worker_scrape_errors_total",
+            None,
+            endpoint.scrape_errors.get() as f64,
+        );
+        if let Some(scrape) = &member.scrape {
+            add(
+                "worker_scrape_age_seconds",
+                None,
+                now.since(scrape.at).as_secs_f64(),
+            );
+            if let Some(kv_use) = scrape.reading.kv_use() {
+                add("worker_kv_use", None, kv_use);
+            }
+            for signal in scrape.reading.missing() {
+                add("worker_signal_missing", Some(signal.as_str()), 1.0);
+            }
+        }
+    }
+    rows
+}
+
+/// The page so far. Writing to a string cannot fail.
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str) {
+        let _ = writeln!(self.0, "# TYPE headwater_{name} {kind}");
+    }
+
+    fn counter(&mut self, name: &str, count: &Count) {
+        self.family(name, "counter");
+        self.labelled(name, &[], count.get());
+    }
+
+    fn labelled(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        let _ = write!(self.0, "headwater_{name}");
+        for (index, (label, text)) in labels.iter().enumerate() {
+            let before = if index == 0 { '{' } else { ',' };
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = write!(self.0, "{before}{label}=\"{text}\"");
+        }
+        let after = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{after} {value}");
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "Prometheus knows no other numbers"
+    )]
+    fn histogram<const N: usize>(
+        &mut self,
+        name: &str,
+        histogram: &Histogram<N>,
+        bounds_micros: &[u64; N],
+    ) {
+        self.family(name, "histogram");
+        let bucket = format!("{name}_bucket");
+        let mut below = 0;
+        for (bound, count) in bounds_micros.iter().zip(&histogram.buckets) {
+            below += count.get();
+            let bound = (*bound as f64 / 1e6).to_string();
+            self.labelled(&bucket, &[("le", &bound)], below);
+        }
+        let count = histogram.count.get();
+        self.labelled(&bucket, &[("le", "+Inf")], count);
+        self.labelled(
+            &format!("{name}_sum"),
+            &[],
+            histogram.sum_nanos.get() as f64 / 1e9,
+        );
+        self.labelled(&format!("{name}_count"), &[], count);
+    }
+}

@@ -1,0 +1,122 @@
+//! `/state`: every worker and every setting as JSON, for people and scripts.
+
+use std::collections::BTreeMap;
+
+use headwater_placement::WorkerView;
+use serde::Serialize;
+
+use crate::engines::Signal;
+use crate::roster::Member;
+use crate::shared::Shared;
+
+#[derive(Serialize)]
+struct State<'a> {
+    version: &'static str,
+    uptime_seconds: f64,
+    draining: bool,
+    policy: &'static str,
+    residency_entries: usize,
+    settings: Settings<'a>,
+    workers: Vec<Worker>,
+}
+
+#[derive(Serialize)]
+struct Settings<'a> {
+    session_headers: &'a [String],
+    body_key: String,
+    max_ongoing: u32,
+    high_watermark: f64,
+    low_watermark: f64,
+    home_prior: f64,
+    retry_max: u32,
+    replay_bytes: usize,
+    drain_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct Worker {
+    name: String,
+    url: String,
+    state: &'static str,
+    weight: f64,
+    hot: bool,
+    generation: u64,
+    /// As `Prefix-Route` has it, in hexadecimal.
+    tag: String,
+    in_flight: u32,
+    waiting_first_byte: u32,
+    uncached_tokens: u64,
+    pending_ms: f64,
+    residency_entries: usize,
+    requests: u64,
+    scrape_age_seconds: Option<f64>,
+    /// The engine's own words; what is missing here is unknown, not zero.
+    reported: BTreeMap<&'static str, f64>,
+}
+
+/// The whole state.
+pub(crate) fn json(shared: &Shared) -> String {
+    let now = shared.now();
+    let config = &shared.config;
+    let roster = shared.roster();
+    let state = State {
+        version: env!("CARGO_PKG_VERSION"),
+        uptime_seconds: seconds(now.micros()),
+        draining: shared.is_draining(),
+        policy: config.policy.as_str(),
+        residency_entries: roster.residency_len(),
+        settings: Settings {
+            session_headers: &config.session_headers,
+            body_key: config.body_key.to_string(),
+            max_ongoing: config.placement.max_ongoing,
+            high_watermark: config.placement.high_watermark,
+            low_watermark: config.placement.low_watermark,
+            home_prior: config.placement.home_prior,
+            retry_max: config.retry.max,
+            replay_bytes: config.retry.replay_bytes,
+            drain_seconds: config.drain_seconds,
+        },
+        workers: roster
+            .views()
+            .map(|(member, view)| {
+                let age = member.scrape.as_ref().map(|scrape| now.since(scrape.at));
+                worker(member, view, age.map(|age| age.as_secs_f64()))
+            })
+            .collect(),
+    };
+    drop(roster);
+    serde_json::to_string_pretty(&state).unwrap_or_else(|_| "{}".to_owned())
+}
+
+fn worker(member: &Member, view: WorkerView, scrape_age_seconds: Option<f64>) -> Worker {
+    let reading = member.scrape.as_ref().map(|scrape| &scrape.reading);
+    let value = |signal: Signal| Some((signal.as_str(), reading?.value(signal)?));
+    Worker {
+        url: member.endpoint.url.to_string(),
+        state: view.state.as_str(),
+        weight: member.weight,
+        hot: view.hot,
+        generation: view.generation.0,
+        tag: member.tag().to_string(),
+        in_flight: view.in_flight,
+        waiting_first_byte: view.waiting,
+        uncached_tokens: view.uncached_tokens,
+        pending_ms: view.pending_ms,
+        residency_entries: view.residency,
+        requests: member.endpoint.requests.get(),
+        scrape_age_seconds,
+        reported: Signal::ALL
+            .iter()
+            .filter_map(|signal| value(*signal))
+            .collect(),
+        name: view.name,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "an uptime to the microsecond fits"
+)]
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}

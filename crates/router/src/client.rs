@@ -1,0 +1,289 @@
+//! A client's connection: where it is in its request, how long it may stay there, when to stop.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// What the connection's thread and its transport both know of it. Times are counted in the
+/// thread's ticks: reading a clock twice for each request would cost more than all of this.
+pub(crate) struct Client {
+    phase: Cell<Phase>,
+    since_tick: Cell<u64>,
+    tick: Rc<Cell<u64>>,
+    /// Requests being served: more than one only in HTTP/2.
+    turns: Cell<u32>,
+    speaks: Cell<Spoken>,
+    finishing: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spoken {
+    Http1,
+    Http2,
+}
+
+/// What is awaited of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The next request, which may never come.
+    Idle,
+    /// The rest of a request's head.
+    Head,
+    /// Nothing: its request is being served.
+    Busy,
+    /// It has been too slow with its head.
+    SlowHead,
+    /// It has been idle for too long.
+    SlowIdle,
+}
+
+/// How long a client may take, in ticks.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    pub(crate) head_ticks: u64,
+    pub(crate) idle_ticks: u64,
+}
+
+impl Client {
+    /// A client that has just connected: its first head is due.
+    pub(crate) fn new(tick: Rc<Cell<u64>>) -> Rc<Self> {
+        Rc::new(Self {
+            phase: Cell::new(Phase::Head),
+            since_tick: Cell::new(tick.get()),
+            tick,
+            turns: Cell::new(0),
+            speaks: Cell::new(Spoken::Http1),
+            finishing: Cell::new(false),
+            waker: RefCell::new(None),
+        })
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since_tick.set(self.tick.get());
+    }
+
+    /// Its first bytes told what it speaks. Frames of HTTP/2 say nothing of how much of a head
+    /// has come, so such a client is idle until it has a request.
+    pub(crate) fn speaks(&self, spoken: Spoken) {
+        self.speaks.set(spoken);
+        if spoken == Spoken::Http2 {
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// Bytes came.
+    fn heard(&self) {
+        if self.phase.get() == Phase::Idle {
+            self.enter(match self.speaks.get() {
+                Spoken::Http1 => Phase::Head,
+                Spoken::Http2 => Phase::Idle,
+            });
+        }
+    }
+
+    /// Called on every tick: ends what took too long.
+    pub(crate) fn judge(&self, patience: Patience) {
+        let waited = self.tick.get().saturating_sub(self.since_tick.get());
+        let too_slow = match self.phase.get() {
+            Phase::Head if waited > patience.head_ticks => Phase::SlowHead,
+            Phase::Idle if waited > patience.idle_ticks => Phase::SlowIdle,
+            _ => return,
+        };
+        self.phase.set(too_slow);
+        self.wake();
+    }
+
+    /// Asks the connection to end after the request that it is serving.
+    pub(crate) fn finish(&self) {
+        self.finishing.set(true);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    fn keep_waker(&self, cx: &Context<'_>) {
+        let mut kept = self.waker.borrow_mut();
+        if !kept.as_ref().is_some_and(|kept| kept.will_wake(cx.waker())) {
+            *kept = Some(cx.waker().clone());
+        }
+    }
+
+    /// Waits for a client that has not said anything yet, unless asked to finish meanwhile.
+    pub(crate) async fn unless_finishing<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            self.keep_waker(cx);
+            match future.as_mut().poll(cx) {
+                Poll::Ready(value) => Poll::Ready(Some(value)),
+                Poll::Pending if self.finishing.get() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Runs a connection to its end; `stop` is called once when it is asked to finish.
+    pub(crate) async fn drive<C: Future>(
+        &self,
+        connection: C,
+        stop: impl Fn(Pin<&mut C>),
+    ) -> C::Output {
+        let mut connection = pin!(connection);
+        let mut told = false;
+        poll_fn(|cx| {
+            if self.finishing.get() && !told {
+                told = true;
+                stop(connection.as_mut());
+            }
+            self.keep_waker(cx);
+            connection.as_mut().poll(cx)
+        })
+        .await
+    }
+}
+
+/// From the head of a request to the end of its answer.
+pub(crate) struct Turn(Rc<Client>);
+
+impl Turn {
+    pub(crate) fn begin(client: &Rc<Client>) -> Self {
+        client.enter(Phase::Busy);
+        client.turns.set(client.turns.get() + 1);
+        Self(Rc::clone(client))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let left = self.0.turns.get().saturating_sub(1);
+        self.0.turns.set(left);
+        if left == 0 {
+            self.0.enter(Phase::Idle);
+        }
+    }
+}
+
+/// The transport, which sees when a head begins and ends the connection of a slow client.
+pub(crate) struct ClientStream {
+    stream: TcpStream,
+    client: Rc<Client>,
+}
+
+const REQUEST_TIMEOUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+impl ClientStream {
+    pub(crate) fn new(stream: TcpStream, client: Rc<Client>) -> Self {
+        Self { stream, client }
+    }
+}
+
+impl AsyncRead for ClientStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.client.phase.get() {
+            Phase::SlowHead => {
+                // Best effort: it may have stopped reading as well.
+                let _sent = self.stream.try_write(REQUEST_TIMEOUT);
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            Phase::SlowIdle => return Poll::Ready(Ok(())),
+            Phase::Idle | Phase::Head | Phase::Busy => {}
+        }
+        let before = buffer.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
+        if buffer.filled().len() > before {
+            self.client.heard();
+        }
+        Poll::Ready(read)
+    }
+}
+
+impl AsyncWrite for ClientStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buffer)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_may_be_idle_for_longer_than_it_may_take_for_a_head() {
+        let tick = Rc::new(Cell::new(0));
+        let client = Client::new(Rc::clone(&tick));
+        let patience = Patience {
+            head_ticks: 2,
+            idle_ticks: 5,
+        };
+        let check = |at: u64, expected: Phase| {
+            tick.set(at);
+            client.judge(patience);
+            assert_eq!(client.phase.get(), expected, "tick {at}");
+        };
+        check(2, Phase::Head);
+        let turn = Turn::begin(&client);
+        check(100, Phase::Busy);
+        drop(turn);
+        check(105, Phase::Idle);
+        client.heard();
+        check(107, Phase::Head);
+        check(108, Phase::SlowHead);
+        client.enter(Phase::Idle);
+        check(114, Phase::SlowIdle);
+    }
+
+    #[test]
+    fn a_client_with_several_requests_is_busy_until_the_last_one_ends() {
+        let client = Client::new(Rc::default());
+        client.speaks(Spoken::Http2);
+        assert_eq!(client.phase.get(), Phase::Idle);
+        let turns = (Turn::begin(&client), Turn::begin(&client));
+        drop(turns.0);
+        assert_eq!(client.phase.get(), Phase::Busy);
+        drop(turns.1);
+        client.heard();
+        assert_eq!(client.phase.get(), Phase::Idle);
+    }
+}

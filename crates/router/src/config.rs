@@ -1,0 +1,316 @@
+//! What the router can be told: every setting with its default and its range.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use headwater_placement::{Policy, Settings};
+use serde::Deserialize;
+
+use crate::config_file::{self, WorkerEntry};
+use crate::config_value as value;
+use crate::error::ConfigError;
+use crate::worker_url::WorkerUrl;
+
+/// Everything the router is told. [`Config::new`] gives the defaults; change fields from there.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where requests come in. Port 0 takes a free one.
+    #[serde(deserialize_with = "value::address")]
+    pub listen: SocketAddr,
+    /// Where operators look. Default: loopback, the port of `listen` + 1000 (0 if that is 0).
+    #[serde(default, deserialize_with = "value::some_address")]
+    pub admin: Option<SocketAddr>,
+    /// The engines, at least one.
+    #[serde(deserialize_with = "config_file::workers")]
+    pub workers: Vec<WorkerConfig>,
+    /// How requests are placed. Default: `cost`.
+    #[serde(default = "value::default_policy", deserialize_with = "value::policy")]
+    pub policy: Policy,
+    /// Threads that serve requests. Default: one for each CPU that this process may use.
+    #[serde(default)]
+    pub threads: Option<NonZeroUsize>,
+    /// Headers that name a session, in order of precedence.
+    #[serde(
+        default = "value::default_session_headers",
+        deserialize_with = "value::session_headers"
+    )]
+    pub session_headers: Vec<String>,
+    /// Whether the head of the body is the key of a request that has no other.
+    #[serde(default, deserialize_with = "value::body_key")]
+    pub body_key: BodyKey,
+    /// Limits of the placement.
+    #[serde(default)]
+    pub placement: PlacementConfig,
+    /// When a request is tried again.
+    #[serde(default)]
+    pub retry: RetryConfig,
+    /// How a worker is found to be dead or alive.
+    #[serde(default)]
+    pub health: HealthConfig,
+    /// Where a worker's load is read.
+    #[serde(default)]
+    pub metrics: MetricsConfig,
+    /// What a client may cost.
+    #[serde(default)]
+    pub limits: LimitsConfig,
+    /// How long streams may go on after a request to stop, in seconds. Default 30.
+    #[serde(
+        default = "value::default_drain_seconds",
+        deserialize_with = "value::drain_seconds"
+    )]
+    pub drain_seconds: u64,
+}
+
+/// One engine.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerConfig {
+    /// Where it listens.
+    pub url: WorkerUrl,
+    /// Its share of the work; 1 is an ordinary worker.
+    pub weight: f64,
+    /// What every router calls it; its `host:port` unless set. Route tags are made of it, so
+    /// routers that reach one worker at different addresses must give it one name.
+    pub name: String,
+}
+
+/// Whether the first 2 KiB of a body make a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a switch has two positions")]
+pub enum BodyKey {
+    /// They do (`true`).
+    #[default]
+    Head,
+    /// They do not (`false`): such a request goes where load is least.
+    Off,
+}
+
+/// Limits of the placement; see the settings of `headwater-placement`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PlacementConfig {
+    /// Requests in flight at a worker of weight 1 above which it spills. Default 16.
+    #[serde(deserialize_with = "value::count")]
+    pub max_ongoing: u32,
+    /// KV use, 0..=1, from which a worker is hot. Default 0.85.
+    #[serde(deserialize_with = "value::share")]
+    pub high_watermark: f64,
+    /// KV use, 0..=1, down to which it stays hot. Default 0.65.
+    #[serde(deserialize_with = "value::share")]
+    pub low_watermark: f64,
+    /// Share of a prompt, 0..=1, that the home of its key is taken to hold. Default 0, right
+    /// for a single router; 0.8 where several routers share nothing.
+    #[serde(deserialize_with = "value::share")]
+    pub home_prior: f64,
+}
+
+/// When a request is tried again; only ever before the first byte of an answer.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RetryConfig {
+    /// Other workers tried for one request. Default 2.
+    #[serde(deserialize_with = "value::retries")]
+    pub max: u32,
+    /// Retries for each request over time, 0..=1. Default 0.2.
+    #[serde(deserialize_with = "value::share")]
+    pub ratio: f64,
+    /// Bytes of a body that are kept for a retry. Default 65,536.
+    #[serde(deserialize_with = "value::replay_bytes")]
+    pub replay_bytes: usize,
+    /// Whether a 429 is tried elsewhere (`elsewhere`) or passed on (`pass`, the default).
+    pub on_429: On429,
+}
+
+/// What becomes of a worker's 429.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "a switch has two positions")]
+pub enum On429 {
+    /// The client gets it.
+    #[default]
+    Pass,
+    /// Another worker is tried.
+    Elsewhere,
+}
+
+/// How a worker is found to be dead or alive.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HealthConfig {
+    /// What is asked for. Default `/health`.
+    #[serde(deserialize_with = "value::path")]
+    pub path: String,
+    /// How often, in milliseconds. Default 1,000.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub interval_ms: u64,
+    /// Failures in a row after which a worker is down. Default 3.
+    #[serde(deserialize_with = "value::count")]
+    pub failures: u32,
+}
+
+/// Where a worker's load is read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct MetricsConfig {
+    /// What is asked for. Default `/metrics`.
+    #[serde(deserialize_with = "value::path")]
+    pub path: String,
+    /// How often, in milliseconds, give or take a tenth. Default 500.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub interval_ms: u64,
+}
+
+/// What a client may cost.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LimitsConfig {
+    /// Bytes of a request's head, 8,192 or more. Default 65,536. Beyond: 431.
+    #[serde(deserialize_with = "value::header_bytes")]
+    pub header_bytes: usize,
+    /// Seconds in which a head must arrive. Default 10. Beyond: 408.
+    #[serde(deserialize_with = "value::seconds")]
+    pub header_seconds: u64,
+    /// Seconds that a connection may wait for its next request. Default 75.
+    #[serde(deserialize_with = "value::seconds")]
+    pub idle_seconds: u64,
+    /// Connections at once. Default 16,384. Beyond: 503.
+    #[serde(deserialize_with = "value::connections")]
+    pub connections: usize,
+}
+
+impl Config {
+    /// The defaults for an address and some workers.
+    #[must_use]
+    pub fn new(listen: SocketAddr, workers: Vec<WorkerConfig>) -> Self {
+        Self {
+            listen,
+            admin: None,
+            workers,
+            policy: value::default_policy(),
+            threads: None,
+            session_headers: value::default_session_headers(),
+            body_key: BodyKey::default(),
+            placement: PlacementConfig::default(),
+            retry: RetryConfig::default(),
+            health: HealthConfig::default(),
+            metrics: MetricsConfig::default(),
+            limits: LimitsConfig::default(),
+            drain_seconds: value::default_drain_seconds(),
+        }
+    }
+
+    /// Reads a configuration file (YAML, of which JSON is a part).
+    ///
+    /// # Errors
+    /// The first thing wrong, with `origin` (the file's name), line, column and path.
+    pub fn parse(yaml: &str, origin: &str) -> Result<Self, ConfigError> {
+        config_file::parse(yaml, origin)
+    }
+
+    /// The workers at these URLs: at least one, none twice.
+    ///
+    /// # Errors
+    /// Which URL is wrong, and how.
+    pub fn workers_of_urls<'a>(
+        urls: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<WorkerConfig>, ConfigError> {
+        config_file::workers_of_urls(urls)
+            .map_err(|message| ConfigError::of_argument("--workers", message))
+    }
+
+    /// What placement is told of it.
+    pub(crate) fn placement_settings(&self) -> Settings {
+        Settings {
+            policy: self.policy,
+            max_ongoing: self.placement.max_ongoing,
+            high_watermark: self.placement.high_watermark,
+            low_watermark: self.placement.low_watermark,
+            home_prior: self.placement.home_prior,
+            stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
+            ..Settings::default()
+        }
+    }
+}
+
+impl WorkerConfig {
+    /// A worker of weight 1 that is named by its address.
+    ///
+    /// # Errors
+    /// The URL is none that a worker can have.
+    pub fn new(url: &str) -> Result<Self, ConfigError> {
+        let entry =
+            WorkerEntry::from_url(url).map_err(|message| ConfigError::of_argument(url, message))?;
+        Ok(entry.into_config())
+    }
+}
+
+impl fmt::Display for BodyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Head => "true",
+            Self::Off => "false",
+        })
+    }
+}
+
+impl Default for PlacementConfig {
+    fn default() -> Self {
+        let settings = Settings::default();
+        Self {
+            max_ongoing: settings.max_ongoing,
+            high_watermark: settings.high_watermark,
+            low_watermark: settings.low_watermark,
+            home_prior: settings.home_prior,
+        }
+    }
+}
+
+impl Default for RetryConfig {
+    fn default() -> Self {
+        Self {
+            max: 2,
+            ratio: 0.2,
+            replay_bytes: 64 * 1024,
+            on_429: On429::default(),
+        }
+    }
+}
+
+impl Default for HealthConfig {
+    fn default() -> Self {
+        Self {
+            path: "/health".to_owned(),
+            interval_ms: 1_000,
+            failures: 3,
+        }
+    }
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        Self {
+            path: "/metrics".to_owned(),
+            interval_ms: 500,
+        }
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            header_bytes: 64 * 1024,
+            header_seconds: 10,
+            idle_seconds: 75,
+            connections: 16_384,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The thread beside the serving ones: asks workers how they are, answers operators.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::sync::Arc;
+
+use reqwest::Client;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::admin;
+use crate::shared::Shared;
+use crate::watch;
+
+/// Runs until the other end of `stop` is dropped or used.
+pub(crate) fn run(
+    shared: Arc<Shared>,
+    client: Client,
+    admin: Option<StdListener>,
+    stop: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        if let Some(listener) = admin {
+            let listener = TcpListener::from_std(listener)?;
+            tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
+        }
+        tokio::select! {
+            () = follow_roster(&shared, &client) => {}
+            _ = stop => {}
+        }
+        Ok(())
+    })
+}
+
+/// Keeps two questions going for each worker that is known.
+async fn follow_roster(shared: &Arc<Shared>, client: &Client) {
+    let mut changed = shared.roster_changed.subscribe();
+    let mut asked: BTreeMap<u64, [AbortHandle; 2]> = BTreeMap::new();
+    loop {
+        let endpoints = shared.roster().endpoints();
+        asked.retain(|serial, tasks| {
+            let known = endpoints.iter().any(|endpoint| endpoint.serial == *serial);
+            if !known {
+                tasks.iter().for_each(AbortHandle::abort);
+            }
+            known
+        });
+        for endpoint in endpoints {
+            asked.entry(endpoint.serial).or_insert_with(|| {
+                let of = || (Arc::clone(shared), Arc::clone(&endpoint), client.clone());
+                let (shared, worker, client) = of();
+                let metrics = tokio::spawn(watch::metrics(shared, worker, client));
+                let (shared, worker, client) = of();
+                let health = tokio::spawn(watch::health(shared, worker, client));
+                [metrics.abort_handle(), health.abort_handle()]
+            });
+        }
+        if changed.changed().await.is_err() {
+            return;
+        }
+    }
+}

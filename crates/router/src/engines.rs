@@ -1,0 +1,304 @@
+//! What engines call their load. Names drift every few months: a new one is one more row.
+
+use crate::exposition::{Sample, samples};
+
+/// What the router wants to know of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Running,
+    Waiting,
+    KvUse,
+    PrefixQueries,
+    PrefixHits,
+    PromptTokens,
+    Started,
+}
+
+impl Signal {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Running,
+        Self::Waiting,
+        Self::KvUse,
+        Self::PrefixQueries,
+        Self::PrefixHits,
+        Self::PromptTokens,
+        Self::Started,
+    ];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::KvUse => "kv_use",
+            Self::PrefixQueries => "prefix_queries",
+            Self::PrefixHits => "prefix_hits",
+            Self::PromptTokens => "prompt_tokens",
+            Self::Started => "started",
+        }
+    }
+}
+
+/// Who says what how, the current name before older ones. `:` and `_` count as the same, and a
+/// counter may or may not end in `_total`.
+const NAMES: [(Signal, &str); 24] = [
+    // vLLM
+    (Signal::Running, "vllm:num_requests_running"),
+    (Signal::Waiting, "vllm:num_requests_waiting"),
+    (Signal::KvUse, "vllm:kv_cache_usage_perc"),
+    (Signal::KvUse, "vllm:gpu_cache_usage_perc"),
+    (Signal::PrefixQueries, "vllm:prefix_cache_queries"),
+    (Signal::PrefixQueries, "vllm:gpu_prefix_cache_queries"),
+    (Signal::PrefixHits, "vllm:prefix_cache_hits"),
+    (Signal::PrefixHits, "vllm:gpu_prefix_cache_hits"),
+    (Signal::PromptTokens, "vllm:prompt_tokens"),
+    // SGLang
+    (Signal::Running, "sglang:num_running_reqs"),
+    (Signal::Waiting, "sglang:num_queue_reqs"),
+    (Signal::KvUse, "sglang:token_usage"),
+    (Signal::PromptTokens, "sglang:prompt_tokens"),
+    // TensorRT-LLM
+    (Signal::Running, "trtllm_num_requests_running"),
+    (Signal::Waiting, "trtllm_num_requests_waiting"),
+    (Signal::KvUse, "trtllm_kv_cache_utilization"),
+    // TGI
+    (Signal::Running, "tgi_batch_current_size"),
+    (Signal::Waiting, "tgi_queue_size"),
+    // llama.cpp
+    (Signal::Running, "llamacpp:requests_processing"),
+    (Signal::Waiting, "llamacpp:requests_deferred"),
+    (Signal::KvUse, "llamacpp:kv_cache_usage_ratio"),
+    (Signal::PromptTokens, "llamacpp:prompt_tokens"),
+    // Whatever has Prometheus' own process metrics.
+    (Signal::Started, "process_start_time_seconds"),
+    (Signal::Started, "process_start_time"),
+];
+
+/// Where the size of the cache stands: labels of a metric whose value is always 1.
+const CACHE_SIZES: [(&str, &str, &str); 2] = [
+    ("vllm:cache_config_info", "block_size", "num_gpu_blocks"),
+    ("sglang:cache_config_info", "page_size", "num_pages"),
+];
+
+/// One scrape. What is absent is unknown, never zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Reading {
+    rows: [Option<f64>; NAMES.len()],
+    /// When the process began, in whole seconds since 1970.
+    pub(crate) started: Option<u64>,
+    cache_tokens: Option<u64>,
+}
+
+impl Reading {
+    /// Reads an engine's metrics. Data-parallel ranks write one line each: counts are summed,
+    /// of shares the highest counts.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut reading = Self::default();
+        for sample in samples(text) {
+            reading.add_cache_size(&sample);
+            if !sample.value.is_finite() || sample.value < 0.0 {
+                continue;
+            }
+            let row = NAMES
+                .iter()
+                .position(|(_, name)| is_called(sample.name, name));
+            if let Some(row) = row {
+                reading.add(row, sample.value);
+            }
+        }
+        reading.started = reading.value(Signal::Started).and_then(whole);
+        reading
+    }
+
+    fn add(&mut self, row: usize, value: f64) {
+        let (Some(slot), Some((signal, _))) = (self.rows.get_mut(row), NAMES.get(row)) else {
+            return;
+        };
+        let so_far = slot.unwrap_or(0.0);
+        *slot = Some(match signal {
+            Signal::KvUse | Signal::Started => value.max(so_far),
+            Signal::Running | Signal::Waiting => value + so_far,
+            Signal::PrefixQueries | Signal::PrefixHits | Signal::PromptTokens => value + so_far,
+        });
+    }
+
+    fn add_cache_size(&mut self, sample: &Sample<'_>) {
+        for (name, block, blocks) in CACHE_SIZES {
+            if is_called(sample.name, name) {
+                let number = |key| sample.label(key)?.parse::<u64>().ok();
+                if let (Some(block), Some(blocks)) = (number(block), number(blocks)) {
+                    let tokens = block.saturating_mul(blocks);
+                    let so_far = self.cache_tokens.unwrap_or(0);
+                    self.cache_tokens = Some(so_far.saturating_add(tokens));
+                }
+            }
+        }
+    }
+
+    /// A signal, under the first of its names that is there.
+    pub(crate) fn value(&self, signal: Signal) -> Option<f64> {
+        let rows = NAMES.iter().zip(&self.rows);
+        rows.filter(|((of, _), _)| *of == signal)
+            .find_map(|(_, value)| *value)
+    }
+
+    /// A signal that counts requests.
+    pub(crate) fn count(&self, signal: Signal) -> Option<u32> {
+        self.value(signal)
+            .and_then(whole)
+            .and_then(|n| u32::try_from(n).ok())
+    }
+
+    /// KV use, 0..=1. Whatever lies outside was not a share, and is unknown.
+    pub(crate) fn kv_use(&self) -> Option<f64> {
+        self.value(Signal::KvUse)
+            .filter(|share| (0.0..=1.0).contains(share))
+    }
+
+    /// Tokens that the prefix cache holds.
+    pub(crate) fn cache_tokens(&self) -> Option<u64> {
+        self.cache_tokens.filter(|tokens| *tokens > 0)
+    }
+
+    /// Whether a counter went backwards, which only a new process does.
+    pub(crate) fn restarted_since(&self, before: &Self) -> bool {
+        [Signal::PromptTokens, Signal::PrefixQueries]
+            .iter()
+            .any(|signal| {
+                let values = (self.value(*signal), before.value(*signal));
+                matches!(values, (Some(now), Some(then)) if now < then)
+            })
+    }
+
+    /// Which signals are there, for people who wonder why a watermark does nothing.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = Signal> {
+        let wanted = [Signal::Running, Signal::Waiting, Signal::KvUse];
+        wanted
+            .into_iter()
+            .filter(|signal| self.value(*signal).is_none())
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked against the range just before"
+)]
+fn whole(value: f64) -> Option<u64> {
+    (0.0..=9e15).contains(&value).then(|| value.round() as u64)
+}
+
+fn is_called(found: &str, name: &str) -> bool {
+    let found = found.strip_suffix("_total").unwrap_or(found);
+    let plain = |b: u8| if b == b':' { b'_' } else { b };
+    found.len() == name.len() && found.bytes().map(plain).eq(name.bytes().map(plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, running: Option<u32>, waiting: Option<u32>, kv_use: Option<f64>) {
+        let reading = Reading::of(text);
+        let found = (
+            reading.count(Signal::Running),
+            reading.count(Signal::Waiting),
+            reading.kv_use(),
+        );
+        assert_eq!(found, (running, waiting, kv_use), "{text}");
+    }
+
+    #[test]
+    fn each_engine_is_understood() {
+        check(
+            "vllm:num_requests_running{engine=\"0\",model_name=\"tiny\"} 5.0\nvllm:num_requests_waiting{engine=\"0\",model_name=\"tiny\"} 4.0\nvllm:num_requests_waiting_by_reason{engine=\"0\",reason=\"capacity\"} 4.0\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.88\n",
+            Some(5),
+            Some(4),
+            Some(0.88),
+        );
+        check("vllm:gpu_cache_usage_perc 0.5", None, None, Some(0.5));
+        check(
+            "sglang:num_running_reqs 1\nsglang_num_queue_reqs 2\nsglang:token_usage 0.25",
+            Some(1),
+            Some(2),
+            Some(0.25),
+        );
+        check(
+            "llamacpp:requests_processing 3\nllamacpp:requests_deferred 0",
+            Some(3),
+            Some(0),
+            None,
+        );
+        check(
+            "tgi_batch_current_size 7\ntgi_queue_size 8",
+            Some(7),
+            Some(8),
+            None,
+        );
+        check(
+            "trtllm_num_requests_running 1\ntrtllm_kv_cache_utilization 1",
+            Some(1),
+            None,
+            Some(1.0),
+        );
+    }
+
+    #[test]
+    fn ranks_are_summed_and_the_fullest_counts() {
+        check(
+            "vllm:num_requests_running{engine=\"0\"} 2\nvllm:num_requests_running{engine=\"1\"} 3\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.9",
+            Some(5),
+            None,
+            Some(0.9),
+        );
+    }
+
+    #[test]
+    fn what_is_absent_or_senseless_is_unknown() {
+        check("", None, None, None);
+        check(
+            "vllm:num_requests_running NaN\nvllm:num_requests_waiting -1\nvllm:kv_cache_usage_perc 37",
+            None,
+            None,
+            None,
+        );
+        let missing: Vec<&str> = Reading::of("vllm:num_requests_running 0")
+            .missing()
+            .map(Signal::as_str)
+            .collect();
+        assert_eq!(missing, ["waiting", "kv_use"]);
+    }
+
+    #[test]
+    fn a_new_name_goes_before_an_old_one() {
+        check(
+            "vllm:gpu_cache_usage_perc 0.9\nvllm:kv_cache_usage_perc 0.1",
+            None,
+            None,
+            Some(0.1),
+        );
+    }
+
+    #[test]
+    fn a_process_has_a_start_and_its_counters_go_up() {
+        let at = |text| Reading::of(text);
+        assert_eq!(
+            at("process_start_time_seconds 1.76446799963e+09").started,
+            Some(1_764_468_000)
+        );
+        let (few, many) = (at("vllm:prompt_tokens_total 5"), at("vllm:prompt_tokens 9"));
+        assert!(few.restarted_since(&many));
+        assert!(!many.restarted_since(&few));
+        assert!(!at("").restarted_since(&many));
+    }
+
+    #[test]
+    fn the_size_of_the_cache_is_in_labels() {
+        let text =
+            "vllm:cache_config_info{block_size=\"32\",engine=\"0\",num_gpu_blocks=\"512\"} 1.0";
+        assert_eq!(Reading::of(text).cache_tokens(), Some(16_384));
+        assert_eq!(
+            Reading::of(&text.replace("512", "None")).cache_tokens(),
+            None
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! What can keep the router from starting, with the place and the next step.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+/// A configuration that cannot be used.
+///
+/// `Display` is `file:line:column: path: what is wrong; what to do`, as far as known.
+#[derive(Debug)]
+pub struct ConfigError {
+    origin: String,
+    position: Option<(usize, usize)>,
+    path: String,
+    message: String,
+}
+
+impl ConfigError {
+    /// Line and column, both from 1.
+    #[must_use]
+    pub fn position(&self) -> Option<(usize, usize)> {
+        self.position
+    }
+
+    /// The setting, such as `workers[1].weight`; empty if it is about the whole file.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(crate) fn of_argument(argument: &str, message: String) -> Self {
+        Self {
+            origin: argument.to_owned(),
+            position: None,
+            path: String::new(),
+            message,
+        }
+    }
+
+    pub(crate) fn of_path(origin: &str, path: &str, message: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            ..Self::of_argument(origin, message)
+        }
+    }
+
+    pub(crate) fn of_file(origin: &str, path: &str, error: &serde_yaml::Error) -> Self {
+        let path = if path == "." { "" } else { path };
+        Self {
+            position: error.location().map(|at| (at.line(), at.column())),
+            ..Self::of_path(origin, path, message_alone(&error.to_string()))
+        }
+    }
+}
+
+/// The reader's message without the place that it appends and the path that it prepends: both
+/// stand before it already.
+fn message_alone(text: &str) -> String {
+    let text = match text.rfind(" at line ") {
+        Some(at) => &text[..at],
+        None => text,
+    };
+    let path_end = text.find(": ").filter(|at| {
+        let is_path = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
+        text[..*at].chars().all(is_path)
+    });
+    let text = path_end.map_or(text, |at| &text[at + 2..]);
+    text.to_owned()
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin)?;
+        if let Some((line, column)) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl Error for ConfigError {}
+
+/// Why the router could not start or go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RouterError {
+    /// An address could not be taken.
+    Bind {
+        /// Which setting it is of.
+        setting: &'static str,
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The settings of the placement are out of range.
+    Placement {
+        /// Which and how.
+        message: String,
+    },
+    /// A thread or its runtime could not be made.
+    Thread {
+        /// Why.
+        source: io::Error,
+    },
+    /// The client of scrapes and health checks could not be made.
+    Client {
+        /// Why.
+        message: String,
+    },
+}
+
+impl fmt::Display for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bind {
+                setting,
+                address,
+                source,
+            } => write!(
+                f,
+                "cannot listen on `{address}` (`{setting}`): {source}; stop what uses it or choose another address"
+            ),
+            Self::Placement { message } => write!(f, "placement: {message}"),
+            Self::Thread { source } => {
+                write!(f, "cannot start a thread: {source}; lower `threads`")
+            }
+            Self::Client { message } => {
+                write!(f, "cannot set up the client of health checks: {message}")
+            }
+        }
+    }
+}
+
+impl Error for RouterError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Bind { source, .. } | Self::Thread { source } => Some(source),
+            Self::Placement { .. } | Self::Client { .. } => None,
+        }
+    }
+}

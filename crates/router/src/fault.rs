@@ -1,0 +1,174 @@
+//! What goes wrong with one request: whose fault it is, whether to try again, what to answer.
+
+use std::error::Error as _;
+use std::io;
+
+use headwater_placement::NoWorker;
+use hyper::StatusCode;
+
+/// A request that could not be answered by a worker. Retries and status are derived from it,
+/// here and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nobody listens at the worker's address.
+    Refused,
+    /// No connection could be made for another reason.
+    Unreachable,
+    /// A kept connection ended before the answer: it was most likely closed while idle.
+    StaleConnection,
+    /// A fresh connection ended before the answer.
+    Closed,
+    /// What came was not HTTP.
+    Garbled,
+    /// The client's own body broke off.
+    ClientBody,
+    /// No worker can get it.
+    NoWorker(NoWorker),
+    /// The client asks for what this proxy does not do.
+    Upgrade,
+}
+
+/// Whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Worker,
+    Ours,
+}
+
+/// Whether and where to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Never,
+    /// The same worker, over a fresh connection.
+    Here,
+    Elsewhere,
+}
+
+impl Fault {
+    /// The fault behind a connection that could not be made.
+    pub(crate) fn of_connect(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            _ => Self::Unreachable,
+        }
+    }
+
+    /// The fault behind an exchange that failed before the answer's head.
+    pub(crate) fn of_exchange(error: &hyper::Error, connection: Connection) -> Self {
+        if error.is_user() {
+            // The body that was being sent came from the client.
+            return Self::ClientBody;
+        }
+        let cut = error.is_incomplete_message()
+            || error.is_canceled()
+            || error.is_closed()
+            || error
+                .source()
+                .is_some_and(<dyn std::error::Error>::is::<io::Error>);
+        match connection {
+            Connection::Kept if cut => Self::StaleConnection,
+            Connection::Fresh if cut => Self::Closed,
+            Connection::Kept | Connection::Fresh => Self::Garbled,
+        }
+    }
+
+    pub(crate) fn side(self) -> Side {
+        match self {
+            Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
+            Self::Closed | Self::Garbled => Side::Worker,
+            Self::ClientBody | Self::Upgrade => Side::Client,
+            Self::NoWorker(_) => Side::Ours,
+        }
+    }
+
+    pub(crate) fn again(self) -> Again {
+        match self {
+            Self::StaleConnection => Again::Here,
+            Self::Refused | Self::Unreachable | Self::Closed => Again::Elsewhere,
+            Self::Garbled | Self::ClientBody | Self::NoWorker(_) | Self::Upgrade => Again::Never,
+        }
+    }
+
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::Refused | Self::NoWorker(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unreachable | Self::StaleConnection | Self::Closed | Self::Garbled => {
+                StatusCode::BAD_GATEWAY
+            }
+            Self::ClientBody => StatusCode::BAD_REQUEST,
+            Self::Upgrade => StatusCode::NOT_IMPLEMENTED,
+        }
+    }
+
+    /// The name in metrics and in the answer's `code`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "worker_refused",
+            Self::Unreachable => "worker_unreachable",
+            Self::StaleConnection => "worker_stale_connection",
+            Self::Closed => "worker_closed",
+            Self::Garbled => "worker_garbled",
+            Self::ClientBody => "client_body",
+            Self::NoWorker(why) => why.as_str(),
+            Self::Upgrade => "upgrade",
+        }
+    }
+
+    /// What the client is told: nothing of the workers' names or addresses.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::Refused | Self::Unreachable => "no worker could be reached; try again",
+            Self::StaleConnection | Self::Closed => {
+                "the worker closed the connection before it answered; try again"
+            }
+            Self::Garbled => "the worker's answer was not HTTP",
+            Self::ClientBody => "the request's body could not be read to its end",
+            Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
+            Self::NoWorker(NoWorker::AllTried) => "every worker failed this request; try again",
+            Self::NoWorker(NoWorker::Empty | NoWorker::NoneReady) => {
+                "no worker is ready; try again later"
+            }
+            Self::Upgrade => "this router passes no tunnels and no protocol upgrades on",
+        }
+    }
+}
+
+/// Whether a connection had carried a request before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connection {
+    Fresh,
+    Kept,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_workers_fault_is_tried_again() {
+        let all = [
+            Fault::Refused,
+            Fault::Unreachable,
+            Fault::StaleConnection,
+            Fault::Closed,
+            Fault::Garbled,
+            Fault::ClientBody,
+            Fault::NoWorker(NoWorker::Empty),
+            Fault::Upgrade,
+        ];
+        for fault in all {
+            let again = fault.again() != Again::Never;
+            assert!(!again || fault.side() == Side::Worker, "{fault:?}");
+            let client = fault.status().is_client_error() || fault == Fault::Upgrade;
+            assert_eq!(client, fault.side() == Side::Client, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_connection_is_told_from_an_unreachable_one() {
+        let of = |kind: io::ErrorKind| Fault::of_connect(&io::Error::from(kind));
+        assert_eq!(of(io::ErrorKind::ConnectionRefused), Fault::Refused);
+        assert_eq!(of(io::ErrorKind::TimedOut), Fault::Unreachable);
+    }
+}

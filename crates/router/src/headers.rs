@@ -1,0 +1,146 @@
+//! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
+
+use hyper::header::{
+    CONNECTION, EXPECT, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+};
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+const HOPS: usize = 8;
+
+static HOP_BY_HOP: [HeaderName; HOPS] = [
+    CONNECTION,
+    KEEP_ALIVE,
+    PROXY_CONNECTION,
+    TE,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+];
+
+/// Removes every header that is about one hop only, and those that `Connection` names.
+///
+/// `Trailer` stays: it announces trailers, and those are passed on.
+pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    let named = named_by_connection(headers);
+    // One walk finds what to remove: looking for eight names costs more than most requests need.
+    let mut present = [false; HOPS];
+    for name in headers.keys() {
+        if let Some(index) = HOP_BY_HOP.iter().position(|hop| hop == name)
+            && let Some(flag) = present.get_mut(index)
+        {
+            *flag = true;
+        }
+    }
+    for (name, _) in HOP_BY_HOP.iter().zip(present).filter(|(_, there)| *there) {
+        headers.remove(name);
+    }
+    for name in named {
+        headers.remove(name);
+    }
+}
+
+/// What `Connection` names beyond its own words. Framing and the host cannot be named away:
+/// whoever could do that could make two parties read one message differently.
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let mut named = Vec::new();
+    for value in headers.get_all(CONNECTION) {
+        if matches!(value.as_bytes(), b"keep-alive" | b"close" | b"Keep-Alive") {
+            continue;
+        }
+        for word in value.as_bytes().split(|b| *b == b',') {
+            let name = HeaderName::from_bytes(word.trim_ascii());
+            let kept = ["close", "content-length", "host"];
+            named.extend(name.ok().filter(|name| !kept.contains(&name.as_str())));
+        }
+    }
+    named
+}
+
+/// Whether the client wants another protocol. `h2c` may be ignored, and is: RFC 9110 lets a
+/// server go on in HTTP/1.1.
+pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
+    let h2c = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
+    headers.get_all(UPGRADE).iter().any(|value| !h2c(value))
+}
+
+/// Removes an expectation that this router has met itself.
+pub(crate) fn strip_expect(headers: &mut HeaderMap) {
+    headers.remove(EXPECT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    fn check(headers: &[(&'static str, &'static str)], left: &[&str]) {
+        let mut headers = map(headers);
+        strip_hop_by_hop(&mut headers);
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, left);
+    }
+
+    #[test]
+    fn what_is_about_one_hop_stays_there() {
+        check(
+            &[("accept", "a"), ("x-custom", "b")],
+            &["accept", "x-custom"],
+        );
+        check(
+            &[("connection", "keep-alive"), ("accept", "a")],
+            &["accept"],
+        );
+        check(
+            &[
+                ("connection", "Keep-Alive, X-Hop ,,x-two"),
+                ("x-hop", "1"),
+                ("x-two", "2"),
+                ("x-three", "3"),
+            ],
+            &["x-three"],
+        );
+        check(
+            &[
+                ("keep-alive", "timeout=5"),
+                ("te", "trailers"),
+                ("proxy-connection", "keep-alive"),
+                ("transfer-encoding", "chunked"),
+                ("upgrade", "h2c"),
+                ("proxy-authorization", "Basic x"),
+                ("proxy-authenticate", "Basic"),
+                ("trailer", "x-sum"),
+                ("authorization", "Bearer x"),
+            ],
+            &["authorization", "trailer"],
+        );
+        check(
+            &[
+                ("connection", "close, content-length, host"),
+                ("host", "a"),
+                ("content-length", "3"),
+            ],
+            &["content-length", "host"],
+        );
+    }
+
+    #[test]
+    fn an_upgrade_is_anything_but_h2c() {
+        assert!(!wants_upgrade(&map(&[("accept", "a")])));
+        assert!(!wants_upgrade(&map(&[("upgrade", "h2c")])));
+        assert!(wants_upgrade(&map(&[("upgrade", "websocket")])));
+    }
+}

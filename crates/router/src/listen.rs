@@ -1,0 +1,71 @@
+//! Sockets that listen: one for each serving thread, all on one address.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+const BACKLOG: i32 = 4_096;
+
+/// Whether others may listen on the same address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Port {
+    Alone,
+    Shared,
+}
+
+/// One listener, non-blocking. Port 0 takes a free one.
+pub(crate) fn one(address: SocketAddr) -> io::Result<TcpListener> {
+    open(address, Port::Alone)
+}
+
+/// As many listeners on one address; the kernel deals connections out to them.
+pub(crate) fn many(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
+    if count <= 1 {
+        return Ok(vec![one(address)?]);
+    }
+    if address.port() != 0 {
+        // A port that is shared among threads is shared with a second router just as well,
+        // and nobody would notice. Taking it alone first finds that out.
+        drop(one(address)?);
+    }
+    let first = open(address, Port::Shared)?;
+    let address = first.local_addr()?;
+    let mut listeners = vec![first];
+    for _ in 1..count {
+        listeners.push(open(address, Port::Shared)?);
+    }
+    Ok(listeners)
+}
+
+fn open(address: SocketAddr, port: Port) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    socket.set_reuse_port(port == Port::Shared)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_a_port_but_routers_do_not() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listeners = many(any, 3).unwrap();
+        let address = listeners[0].local_addr().unwrap();
+        assert!(listeners.iter().all(|l| l.local_addr().unwrap() == address));
+        let taken = many(address, 3).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+        drop(listeners);
+        assert!(many(address, 2).is_ok());
+    }
+}

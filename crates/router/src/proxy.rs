@@ -1,0 +1,267 @@
+//! One request from its head to the head of its answer: key, decision, exchange, retry.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use headwater_placement::WorkerId;
+use headwater_signature::{HEADER_ROUTE, Route};
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderName, HeaderValue};
+use hyper::http::{request, response};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+
+use crate::answer;
+use crate::client::Turn;
+use crate::config::{BodyKey, On429};
+use crate::endpoint::Endpoint;
+use crate::fault::{Again, Connection, Fault};
+use crate::headers;
+use crate::inflight::InFlight;
+use crate::key::{BODY_KEY_BYTES, Key};
+use crate::pool::{Channel, Pool, connect};
+use crate::relay::{Answer, Download, Relay};
+use crate::roster::{Health, Placed};
+use crate::shared::Shared;
+use crate::upload::Upload;
+
+const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
+
+/// What one thread needs to serve requests.
+pub(crate) struct Proxy {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) pool: Rc<Pool>,
+}
+
+/// A worker's answer: its head, and the body on its way.
+type Answered = (response::Parts, Box<Relay>);
+
+/// A request as workers get it, as often as it takes.
+struct Outgoing {
+    head: request::Parts,
+    upload: Upload,
+}
+
+/// How one worker took a request.
+enum Outcome {
+    Answered(Answered),
+    /// With an answer that is worth a try elsewhere, and its name as a cause.
+    Declined(Answered, &'static str),
+    Failed(Fault),
+}
+
+impl Proxy {
+    /// Answers one request, by a worker if any can.
+    pub(crate) async fn serve(&self, turn: Turn, request: Request<Incoming>) -> Response<Download> {
+        let counters = &self.shared.counters;
+        counters.requests.add(1);
+        self.shared.budget.earn();
+        let (head, body) = match self.forward(request).await {
+            Ok((head, relay)) => (head, Download::of_worker(relay, turn)),
+            Err(fault) => {
+                counters.refused.add(fault.as_str());
+                let (response, text) = answer::of_fault(fault);
+                (response.into_parts().0, Download::of_router(text, turn))
+            }
+        };
+        counters.response(head.status);
+        Response::from_parts(head, body)
+    }
+
+    async fn forward(&self, request: Request<Incoming>) -> Result<Answered, Fault> {
+        if request.method() == Method::CONNECT || headers::wants_upgrade(request.headers()) {
+            return Err(Fault::Upgrade);
+        }
+        let (mut head, incoming) = request.into_parts();
+        let upload = Upload::new(incoming, self.shared.config.retry.replay_bytes);
+        let key = self.key(&head, &upload).await?;
+        make_outgoing(&mut head);
+        let outgoing = Outgoing { head, upload };
+
+        let mut tried: Vec<WorkerId> = Vec::new();
+        // What the client gets if no further worker does better: a worker's own refusal rather
+        // than our words about a failure.
+        let mut fallback: Option<Result<Answered, Fault>> = None;
+        loop {
+            let (placed, guard) = match self.shared.place(&key.request(&tried)) {
+                Ok(found) => found,
+                Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
+            };
+            let cause = match self.attempt(&placed, guard, &outgoing).await {
+                Outcome::Answered(answered) => return Ok(answered),
+                Outcome::Declined(answered, cause) => {
+                    fallback = Some(Ok(answered));
+                    cause
+                }
+                Outcome::Failed(fault) if fault.again() == Again::Never => return Err(fault),
+                Outcome::Failed(fault) => {
+                    fallback.get_or_insert(Err(fault));
+                    fault.as_str()
+                }
+            };
+            if !self.may_retry(&tried, &outgoing.upload) {
+                return fallback.unwrap_or(Err(Fault::Closed));
+            }
+            self.shared.counters.retries.add(cause);
+            tried.push(placed.endpoint.id);
+        }
+    }
+
+    /// Tries one worker.
+    async fn attempt(&self, placed: &Placed, mut guard: InFlight, outgoing: &Outgoing) -> Outcome {
+        let endpoint = &placed.endpoint;
+        let (channel, response) = match self.exchange(endpoint, outgoing).await {
+            Ok(answer) => answer,
+            Err(fault) => {
+                guard.fail();
+                self.note(endpoint, fault);
+                return Outcome::Failed(fault);
+            }
+        };
+        let cause = self.retry_status(response.status());
+        if cause.is_some() {
+            // Its place is free from now on, even if nobody else takes the request.
+            guard.fail();
+        }
+        let (parts, body) = response.into_parts();
+        let relay = Box::new(Relay {
+            body,
+            answer: answer_of(parts.status),
+            guard,
+            channel: Some(channel),
+            upload: outgoing.upload.clone(),
+            endpoint: Arc::clone(endpoint),
+            shared: Arc::clone(&self.shared),
+            pool: Rc::clone(&self.pool),
+        });
+        let answered = (make_answer(parts, placed), relay);
+        match cause {
+            None => Outcome::Answered(answered),
+            Some(cause) => Outcome::Declined(answered, cause),
+        }
+    }
+
+    async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {
+        let shared = &self.shared;
+        let mut key = Key::of_headers(&head.headers, &shared.session_headers, &shared.counters);
+        if key.is_missing() && shared.config.body_key == BodyKey::Head {
+            upload
+                .head(BODY_KEY_BYTES, |bytes| key.set_body(bytes))
+                .await?;
+        }
+        shared.counters.keyed_by(key.source());
+        Ok(key)
+    }
+
+    /// Sends the request to a worker and waits for the head of its answer.
+    async fn exchange(
+        &self,
+        endpoint: &Endpoint,
+        outgoing: &Outgoing,
+    ) -> Result<(Channel, Response<Incoming>), Fault> {
+        if let Some(channel) = self.pool.take(endpoint).await {
+            let sent = self
+                .send(channel, Connection::Kept, endpoint, outgoing)
+                .await;
+            match sent {
+                Err(fault) if fault.again() == Again::Here && outgoing.upload.can_repeat() => {
+                    self.shared.counters.retries.add(fault.as_str());
+                }
+                sent => return sent,
+            }
+        }
+        self.shared.counters.upstream_connects.add(1);
+        let channel = connect(endpoint).await?;
+        self.send(channel, Connection::Fresh, endpoint, outgoing)
+            .await
+    }
+
+    async fn send(
+        &self,
+        mut channel: Channel,
+        connection: Connection,
+        endpoint: &Endpoint,
+        outgoing: &Outgoing,
+    ) -> Result<(Channel, Response<Incoming>), Fault> {
+        let mut request = Request::new(outgoing.upload.attempt());
+        *request.method_mut() = outgoing.head.method.clone();
+        *request.uri_mut() = outgoing.head.uri.clone();
+        *request.headers_mut() = outgoing.head.headers.clone();
+        request.headers_mut().insert(HOST, endpoint.host.clone());
+        let sent = channel.sender.send_request(request).await;
+        let response = sent.map_err(|error| Fault::of_exchange(&error, connection))?;
+        endpoint.answered(self.shared.now());
+        Ok((channel, response))
+    }
+
+    /// Why an answer is worth a try elsewhere, if it is. None of these is a sign of ill health:
+    /// they are how a worker says that it has enough.
+    fn retry_status(&self, status: StatusCode) -> Option<&'static str> {
+        match status {
+            StatusCode::BAD_GATEWAY => Some("status_502"),
+            StatusCode::SERVICE_UNAVAILABLE => Some("status_503"),
+            StatusCode::TOO_MANY_REQUESTS
+                if self.shared.config.retry.on_429 == On429::Elsewhere =>
+            {
+                Some("status_429")
+            }
+            _ => None,
+        }
+    }
+
+    fn may_retry(&self, tried: &[WorkerId], upload: &Upload) -> bool {
+        let left = tried.len() < self.shared.config.retry.max as usize && upload.can_repeat();
+        if left && !self.shared.budget.spend() {
+            self.shared.counters.retries_denied.add(1);
+            return false;
+        }
+        left
+    }
+
+    fn note(&self, endpoint: &Endpoint, fault: Fault) {
+        self.shared.counters.upstream_errors.add(fault.as_str());
+        match fault {
+            // Nobody listens there: the process is gone, and asking again changes nothing.
+            Fault::Refused => self
+                .shared
+                .set_health(endpoint, Health::Down, fault.as_str()),
+            Fault::Unreachable | Fault::Closed | Fault::Garbled => {
+                self.shared.failed(endpoint, fault.as_str());
+            }
+            Fault::StaleConnection | Fault::ClientBody | Fault::NoWorker(_) | Fault::Upgrade => {}
+        }
+    }
+}
+
+fn answer_of(status: StatusCode) -> Answer {
+    if status.as_u16() < 400 {
+        Answer::Given
+    } else {
+        Answer::Refused
+    }
+}
+
+/// Leaves what is for the worker: the path and query as they came, end-to-end headers.
+fn make_outgoing(head: &mut request::Parts) {
+    headers::strip_hop_by_hop(&mut head.headers);
+    headers::strip_expect(&mut head.headers);
+    if head.uri.authority().is_some()
+        && let Some(path) = head.uri.path_and_query().cloned()
+    {
+        head.uri = Uri::from(path);
+    }
+}
+
+/// Leaves what is for the client, and says where the answer comes from.
+fn make_answer(mut head: response::Parts, placed: &Placed) -> response::Parts {
+    headers::strip_hop_by_hop(&mut head.headers);
+    head.version = Version::HTTP_11;
+    let route = Route {
+        worker: placed.tag,
+        matched_tokens: placed.matched_tokens,
+        reason: placed.reason.as_str(),
+    };
+    if let Ok(value) = HeaderValue::try_from(route.to_string()) {
+        head.headers.insert(ROUTE, value);
+    }
+    head
+}

@@ -1,0 +1,154 @@
+//! An answer's body on its way to the client, with what must end when it ends.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+use crate::client::Turn;
+use crate::endpoint::Endpoint;
+use crate::inflight::InFlight;
+use crate::pool::{Channel, Pool};
+use crate::shared::Shared;
+use crate::upload::Upload;
+
+/// The body of what a client gets.
+pub(crate) struct Download {
+    from: From,
+    /// The client's turn lasts until its answer is through.
+    _turn: Turn,
+}
+
+enum From {
+    Worker(Box<Relay>),
+    Router(Full<Bytes>),
+}
+
+/// A worker's answer as it comes.
+pub(crate) struct Relay {
+    pub(crate) body: Incoming,
+    pub(crate) answer: Answer,
+    pub(crate) guard: InFlight,
+    pub(crate) channel: Option<Channel>,
+    pub(crate) upload: Upload,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) pool: Rc<Pool>,
+}
+
+/// Whether the worker answered the prompt or refused it, which leaves nothing in its cache.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Given,
+    Refused,
+}
+
+impl Download {
+    pub(crate) fn of_worker(relay: Box<Relay>, turn: Turn) -> Self {
+        Self {
+            from: From::Worker(relay),
+            _turn: turn,
+        }
+    }
+
+    pub(crate) fn of_router(text: Bytes, turn: Turn) -> Self {
+        Self {
+            from: From::Router(Full::new(text)),
+            _turn: turn,
+        }
+    }
+}
+
+impl Relay {
+    fn first_byte(&mut self) {
+        if self.answer == Answer::Given {
+            self.guard.first_byte();
+        }
+    }
+
+    /// All of it has come: the request is over and its connection free.
+    fn end(&mut self) {
+        let Some(channel) = self.channel.take() else {
+            return;
+        };
+        self.first_byte();
+        match self.answer {
+            Answer::Given => self.guard.finish(),
+            Answer::Refused => self.guard.fail(),
+        }
+        // While the client still sends, the connection cannot carry another request.
+        if self.upload.is_complete() {
+            self.pool.put(&self.endpoint, channel);
+        }
+    }
+
+    /// The worker broke off: the client must see that the answer is not whole.
+    fn cut(&mut self) {
+        self.channel = None;
+        self.guard.fail();
+        self.shared.counters.upstream_errors.add("cut_short");
+    }
+
+    fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(Some(Ok(_))) => {
+                self.first_byte();
+                if self.body.is_end_stream() {
+                    self.end();
+                }
+            }
+            Poll::Ready(Some(Err(_))) => self.cut(),
+            Poll::Ready(None) => self.end(),
+        }
+        polled
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // A body without content is never polled.
+        if self.body.is_end_stream() {
+            self.end();
+        }
+    }
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.from {
+            From::Worker(relay) => relay.poll_frame(cx),
+            From::Router(text) => Pin::new(text)
+                .poll_frame(cx)
+                .map_err(|never| match never {}),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.from {
+            From::Worker(relay) => relay.body.is_end_stream(),
+            From::Router(text) => text.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.from {
+            From::Worker(relay) => relay.body.size_hint(),
+            From::Router(text) => text.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The workers known now: what placement believes of them and how each is, under one lock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_placement::{
+    At, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings, WorkerId,
+    WorkerState, WorkerView,
+};
+use headwater_signature::RouteTag;
+
+use crate::config::WorkerConfig;
+use crate::endpoint::Endpoint;
+use crate::engines::{Reading, Signal};
+use crate::error::RouterError;
+
+/// Placement's fleet, and beside it what only the router needs to know of each worker.
+pub(crate) struct Roster {
+    fleet: Fleet,
+    members: BTreeMap<WorkerId, Member>,
+    next_serial: u64,
+}
+
+/// One worker.
+pub(crate) struct Member {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) weight: f64,
+    pub(crate) service: Service,
+    pub(crate) health: Health,
+    pub(crate) scrape: Option<Scrape>,
+    generation: Generation,
+    tag: RouteTag,
+}
+
+/// Whether an operator wants it to get requests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    In,
+    Drained,
+}
+
+/// Whether it can be reached, as far as known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Unknown,
+    Up,
+    Down,
+}
+
+/// The latest scrape that could be read.
+pub(crate) struct Scrape {
+    pub(crate) at: At,
+    pub(crate) reading: Reading,
+}
+
+/// When a worker is added: what is believed of it before it has been asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// With the router itself: it may serve at once, a dead one is found by trying.
+    AtStart,
+    /// Later: others serve until it has answered.
+    Later,
+}
+
+/// A request that has a worker and counts as being there.
+pub(crate) struct Placed {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) tag: RouteTag,
+    pub(crate) reason: Reason,
+    pub(crate) matched_tokens: u32,
+}
+
+impl Roster {
+    pub(crate) fn new(settings: Settings) -> Result<Self, RouterError> {
+        let fleet = Fleet::new(settings).map_err(|error| RouterError::Placement {
+            message: error.to_string(),
+        })?;
+        Ok(Self {
+            fleet,
+            members: BTreeMap::new(),
+            next_serial: 0,
+        })
+    }
+
+    /// Chooses a worker and counts the request there, so that the next decision knows of it.
+    pub(crate) fn place(
+        &mut self,
+        at: At,
+        request: &Request<'_>,
+        id: RequestId,
+    ) -> Result<Placed, NoWorker> {
+        let decision = self.fleet.place(at, request)?;
+        let member = self.members.get(&decision.worker).ok_or(NoWorker::Empty)?;
+        let placed = Placed {
+            endpoint: Arc::clone(&member.endpoint),
+            tag: member.tag,
+            reason: decision.reason,
+            matched_tokens: decision.matched_tokens,
+        };
+        let dispatched = Event::Dispatched {
+            worker: decision.worker,
+            request: id,
+            of: request,
+        };
+        self.fleet.observe(at, &dispatched);
+        Ok(placed)
+    }
+
+    pub(crate) fn observe(&mut self, at: At, event: &Event<'_>) {
+        self.fleet.observe(at, event);
+    }
+
+    /// Makes the list the one that is known: adds, removes, changes weights.
+    pub(crate) fn set_workers(&mut self, at: At, workers: &[WorkerConfig], arrival: Arrival) {
+        let stays = |member: &Member| {
+            let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
+            workers
+                .iter()
+                .find(same)
+                .is_some_and(|w| w.url == member.endpoint.url)
+        };
+        let gone: Vec<WorkerId> = self
+            .members
+            .iter()
+            .filter(|(_, member)| !stays(member))
+            .map(|(id, _)| *id)
+            .collect();
+        for worker in gone {
+            if let Some(member) = self.members.remove(&worker) {
+                member.endpoint.remove();
+            }
+            self.fleet.observe(at, &Event::Left { worker });
+        }
+        for config in workers {
+            self.join(at, config, arrival);
+        }
+    }
+
+    fn join(&mut self, at: At, config: &WorkerConfig, arrival: Arrival) {
+        let worker = WorkerId::of(&config.name);
+        let joined = Event::Joined {
+            worker,
+            name: &config.name,
+            weight: config.weight,
+        };
+        self.fleet.observe(at, &joined);
+        if let Some(member) = self.members.get_mut(&worker) {
+            member.weight = config.weight;
+            return;
+        }
+        let member = Member {
+            endpoint: Arc::new(Endpoint::new(config, self.next_serial)),
+            weight: config.weight,
+            service: Service::In,
+            health: match arrival {
+                Arrival::AtStart => Health::Up,
+                Arrival::Later => Health::Unknown,
+            },
+            scrape: None,
+            generation: Generation(0),
+            tag: RouteTag::of(&config.name, 0),
+        };
+        self.next_serial += 1;
+        let state = member.state();
+        self.members.insert(worker, member);
+        self.fleet.observe(at, &Event::State { worker, state });
+    }
+
+    /// Notes what was found out about a worker; gives whether that was news.
+    pub(crate) fn set_health(&mut self, at: At, endpoint: &Endpoint, health: Health) -> bool {
+        self.change(at, endpoint, |member| {
+            let news = member.health != health;
+            // A process that is gone took its cache with it. Where the engine tells when it
+            // began, the next scrape will say so; where it does not, count its lives here.
+            let told = member
+                .scrape
+                .as_ref()
+                .is_some_and(|s| s.reading.started.is_some());
+            if news && health == Health::Down && !told {
+                member.generation.0 += 1;
+            }
+            member.health = health;
+            news
+        })
+    }
+
+    /// Takes a worker out of service or puts it back; `None` if there is none of that name.
+    pub(crate) fn set_service(&mut self, at: At, name: &str, service: Service) -> Option<()> {
+        let endpoint = Arc::clone(&self.members.get(&WorkerId::of(name))?.endpoint);
+        self.change(at, &endpoint, |member| {
+            member.service = service;
+            true
+        });
+        Some(())
+    }
+
+    /// Learns from a scrape.
+    pub(crate) fn scraped(&mut self, at: At, endpoint: &Endpoint, reading: Reading) {
+        let report = Report {
+            running: reading.count(Signal::Running),
+            waiting: reading.count(Signal::Waiting),
+            kv_use: reading.kv_use(),
+            cache_tokens: reading.cache_tokens(),
+        };
+        self.change(at, endpoint, |member| {
+            let before = member.scrape.as_ref().map(|scrape| &scrape.reading);
+            if let Some(seconds) = reading.started {
+                member.generation = Generation(seconds);
+            } else if before.is_some_and(|before| reading.restarted_since(before)) {
+                member.generation.0 += 1;
+            }
+            member.scrape = Some(Scrape { at, reading });
+            true
+        });
+        let worker = endpoint.id;
+        self.fleet.observe(at, &Event::Reported { worker, report });
+    }
+
+    /// Changes a member and tells placement what follows from it.
+    fn change(
+        &mut self,
+        at: At,
+        endpoint: &Endpoint,
+        by: impl FnOnce(&mut Member) -> bool,
+    ) -> bool {
+        // Another worker may have the name by now; what was learned is not about that one.
+        let same = |member: &&mut Member| member.endpoint.serial == endpoint.serial;
+        let worker = endpoint.id;
+        let Some(member) = self.members.get_mut(&worker).filter(same) else {
+            return false;
+        };
+        let (state, generation) = (member.state(), member.generation);
+        let news = by(member);
+        if member.generation != generation {
+            let generation = member.generation;
+            member.tag = RouteTag::of(&member.endpoint.name, generation.0);
+            self.fleet
+                .observe(at, &Event::Generation { worker, generation });
+        }
+        if member.state() != state {
+            let state = member.state();
+            self.fleet.observe(at, &Event::State { worker, state });
+        }
+        news
+    }
+
+    /// Every worker, sorted by name, as the router and as placement know it.
+    pub(crate) fn views(&self) -> impl Iterator<Item = (&Member, WorkerView)> {
+        let views = self.fleet.workers();
+        views.filter_map(|view| self.members.get(&view.id).map(|member| (member, view)))
+    }
+
+    pub(crate) fn endpoints(&self) -> Vec<Arc<Endpoint>> {
+        self.members
+            .values()
+            .map(|m| Arc::clone(&m.endpoint))
+            .collect()
+    }
+
+    pub(crate) fn residency_len(&self) -> usize {
+        self.fleet.residency_len()
+    }
+
+    /// Whether a request would find a worker.
+    pub(crate) fn has_worker(&self) -> bool {
+        let usable = |m: &Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
+        self.members.values().any(usable)
+    }
+}
+
+impl Member {
+    /// What placement is told: the operator's word goes before what was found out.
+    pub(crate) fn state(&self) -> WorkerState {
+        match (self.service, self.health) {
+            (_, Health::Down) => WorkerState::Down,
+            (Service::Drained, _) => WorkerState::Draining,
+            (Service::In, Health::Unknown) => WorkerState::Starting,
+            (Service::In, Health::Up) => WorkerState::Ready,
+        }
+    }
+
+    /// Its name in `Prefix-Route`.
+    pub(crate) fn tag(&self) -> RouteTag {
+        self.tag
+    }
+}

@@ -1,0 +1,205 @@
+//! A router in a process: bound, running, reloaded, drained.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+
+use reqwest::Client;
+use tokio::sync::{oneshot, watch as channel};
+
+use crate::config::Config;
+use crate::control;
+use crate::error::RouterError;
+use crate::listen;
+use crate::serve::{self, Phase};
+use crate::shared::Shared;
+use crate::watch;
+
+/// A router that has its addresses and waits to run.
+pub struct Router {
+    shared: Arc<Shared>,
+    client: Client,
+    listeners: Vec<TcpListener>,
+    admin: Option<TcpListener>,
+    local_addr: SocketAddr,
+    admin_addr: Option<SocketAddr>,
+}
+
+/// Reaches a router from outside, before and while it runs.
+#[derive(Clone)]
+pub struct Handle(Arc<Shared>);
+
+impl Router {
+    /// Takes the addresses; from here on clients can connect, and wait until it runs.
+    ///
+    /// # Errors
+    /// An address is taken, or a setting of the placement is out of range. An admin address
+    /// that was not asked for by name is done without, with a warning.
+    pub fn bind(config: Config) -> Result<Self, RouterError> {
+        let threads = match config.threads {
+            Some(threads) => threads.get(),
+            None => thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        };
+        let listeners = listen::many(config.listen, threads)
+            .map_err(|source| bind_error("listen", config.listen, source))?;
+        let local_addr = listeners
+            .first()
+            .map_or(Ok(config.listen), TcpListener::local_addr)
+            .map_err(|source| bind_error("listen", config.listen, source))?;
+        let admin = bind_admin(&config)?;
+        let admin_addr = admin.as_ref().and_then(|admin| admin.local_addr().ok());
+        Ok(Self {
+            client: watch::client()?,
+            shared: Arc::new(Shared::new(config)?),
+            listeners,
+            admin,
+            local_addr,
+            admin_addr,
+        })
+    }
+
+    /// Where requests come in.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Where operators look, if an address could be taken.
+    #[must_use]
+    pub fn admin_addr(&self) -> Option<SocketAddr> {
+        self.admin_addr
+    }
+
+    /// A handle that stays valid while the router runs.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle(Arc::clone(&self.shared))
+    }
+
+    /// Serves until `shutdown` completes, then lets streams finish for up to `drain_seconds`.
+    ///
+    /// The work is done by threads of its own; this future only waits, and dropping it stops
+    /// the router as `shutdown` does.
+    ///
+    /// # Errors
+    /// A thread could not be started.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RouterError> {
+        let (stop_control, stopped) = oneshot::channel();
+        let (shared, client, admin) = (Arc::clone(&self.shared), self.client, self.admin);
+        let control = spawn("headwater-control", move || {
+            control::run(shared, client, admin, stopped)
+        })?;
+        let phase = channel::Sender::new(Phase::Serving);
+        let mut serving = Vec::with_capacity(self.listeners.len());
+        for listener in self.listeners {
+            let (shared, phase) = (Arc::clone(&self.shared), phase.subscribe());
+            let serve = move || serve::run(listener, shared, phase);
+            serving.push(spawn("headwater-serve", serve)?);
+        }
+        shutdown.await;
+        self.shared.drain();
+        phase.send_replace(Phase::Draining);
+        for ended in serving {
+            finished(ended).await?;
+        }
+        drop(stop_control);
+        finished(control).await
+    }
+}
+
+impl Handle {
+    /// Makes the workers of `config` the ones that are used; streams of removed ones go on.
+    /// Gives the other settings that differ, which only a restart changes.
+    pub fn reload(&self, config: &Config) -> Vec<&'static str> {
+        self.0.set_workers(&config.workers);
+        self.0.counters.reloads.add(1);
+        let old = &self.0.config;
+        let differs = [
+            ("listen", old.listen != config.listen),
+            ("admin", old.admin != config.admin),
+            ("policy", old.policy != config.policy),
+            ("threads", old.threads != config.threads),
+            (
+                "session_headers",
+                old.session_headers != config.session_headers,
+            ),
+            ("body_key", old.body_key != config.body_key),
+            ("placement", old.placement != config.placement),
+            ("retry", old.retry != config.retry),
+            ("health", old.health != config.health),
+            ("metrics", old.metrics != config.metrics),
+            ("limits", old.limits != config.limits),
+            ("drain_seconds", old.drain_seconds != config.drain_seconds),
+        ];
+        let names = differs.iter().filter(|(_, differs)| *differs);
+        names.map(|(name, _)| *name).collect()
+    }
+
+    /// Counts a configuration that could not be used; the old one stays.
+    pub fn reload_failed(&self) {
+        self.0.counters.reload_errors.add(1);
+    }
+}
+
+/// A thread, and the word that it has ended.
+type Ended = oneshot::Receiver<io::Result<()>>;
+
+fn spawn(
+    name: &str,
+    work: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> Result<Ended, RouterError> {
+    let (ended, word) = oneshot::channel();
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            // Nobody waits any more if the router was dropped.
+            let _unheard = ended.send(work());
+        })
+        .map_err(|source| RouterError::Thread { source })?;
+    Ok(word)
+}
+
+async fn finished(ended: Ended) -> Result<(), RouterError> {
+    match ended.await {
+        Ok(result) => result.map_err(|source| RouterError::Thread { source }),
+        Err(_) => Err(RouterError::Thread {
+            source: io::Error::other("it stopped without a word"),
+        }),
+    }
+}
+
+fn bind_admin(config: &Config) -> Result<Option<TcpListener>, RouterError> {
+    if let Some(address) = config.admin {
+        let bound = listen::one(address);
+        return bound
+            .map(Some)
+            .map_err(|source| bind_error("admin", address, source));
+    }
+    let port = match config.listen.port() {
+        0 => Some(0),
+        port => port.checked_add(1_000),
+    };
+    let Some(port) = port else {
+        tracing::warn!("no admin port: there is none 1000 above `listen`; set `admin`");
+        return Ok(None);
+    };
+    let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    match listen::one(address) {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) => {
+            tracing::warn!(%address, %error, "no admin port: it is taken; set `admin` to another");
+            Ok(None)
+        }
+    }
+}
+
+fn bind_error(setting: &'static str, address: SocketAddr, source: io::Error) -> RouterError {
+    RouterError::Bind {
+        setting,
+        address,
+        source,
+    }
+}

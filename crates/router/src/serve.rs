@@ -1,0 +1,234 @@
+//! One serving thread: its listener, its connections, its end.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener as StdListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::rt::Executor;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use crate::answer;
+use crate::client::{Client, ClientStream, Patience, Spoken, Turn};
+use crate::pool::Pool;
+use crate::proxy::Proxy;
+use crate::shared::Shared;
+
+/// How often a thread looks for slow clients and idle connections.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Whether the router goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Serving,
+    Draining,
+}
+
+struct Thread {
+    proxy: Proxy,
+    tick: Rc<Cell<u64>>,
+    clients: RefCell<BTreeMap<u64, Rc<Client>>>,
+}
+
+/// Serves until told to drain, then until every answer is through or its time is up.
+pub(crate) fn run(
+    listener: StdListener,
+    shared: Arc<Shared>,
+    phase: watch::Receiver<Phase>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let thread = Rc::new(Thread {
+        proxy: Proxy {
+            shared,
+            pool: Rc::new(Pool::default()),
+        },
+        tick: Rc::new(Cell::new(0)),
+        clients: RefCell::default(),
+    });
+    let tasks = tokio::task::LocalSet::new();
+    tasks.block_on(&runtime, thread.live(listener, phase))
+}
+
+impl Thread {
+    async fn live(
+        self: Rc<Self>,
+        listener: StdListener,
+        mut phase: watch::Receiver<Phase>,
+    ) -> io::Result<()> {
+        let listener = TcpListener::from_std(listener)?;
+        tokio::task::spawn_local(Rc::clone(&self).keep_time());
+        tokio::select! {
+            () = self.accept(&listener) => {}
+            // An error means that the router itself was dropped.
+            _ = phase.wait_for(|phase| *phase == Phase::Draining) => {}
+        }
+        self.take_waiting(&listener);
+        drop(listener);
+        self.drain().await;
+        Ok(())
+    }
+
+    async fn accept(self: &Rc<Self>, listener: &TcpListener) {
+        let mut number = 0;
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    self.welcome(number, stream);
+                    number += 1;
+                }
+                // Out of file descriptors, most likely: let some connections end.
+                Err(_) => sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
+    /// Clients that have connected but were not accepted yet would see a reset otherwise.
+    fn take_waiting(self: &Rc<Self>, listener: &TcpListener) {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut number = u64::MAX / 2;
+        while let std::task::Poll::Ready(Ok((stream, _))) = listener.poll_accept(&mut context) {
+            self.welcome(number, stream);
+            number += 1;
+        }
+    }
+
+    fn welcome(self: &Rc<Self>, number: u64, stream: TcpStream) {
+        let counters = &self.proxy.shared.counters;
+        counters.connections.add(1);
+        let most = self.proxy.shared.config.limits.connections as u64;
+        if counters.connections_open.enter() > most {
+            counters.connections_open.leave();
+            counters.refused.add("too_many_connections");
+            tokio::task::spawn_local(turn_away(stream));
+            return;
+        }
+        let client = Client::new(Rc::clone(&self.tick));
+        self.clients.borrow_mut().insert(number, Rc::clone(&client));
+        let thread = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            thread.attend(stream, client).await;
+            thread.clients.borrow_mut().remove(&number);
+            thread.proxy.shared.counters.connections_open.leave();
+        });
+    }
+
+    async fn attend(self: &Rc<Self>, stream: TcpStream, client: Rc<Client>) {
+        if stream.set_nodelay(true).is_err() {
+            return;
+        }
+        let header_time = self.proxy.shared.header_time();
+        let first = timeout(header_time, spoken(&stream));
+        let Some(Ok(Ok(version))) = client.unless_finishing(first).await else {
+            return;
+        };
+        client.speaks(version);
+        let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
+        let (thread, of) = (Rc::clone(self), Rc::clone(&client));
+        let service = service_fn(move |request| {
+            let thread = Rc::clone(&thread);
+            let turn = Turn::begin(&of);
+            async move { Ok::<_, Infallible>(thread.proxy.serve(turn, request).await) }
+        });
+        let limits = &self.proxy.shared.config.limits;
+        // How a connection ends is the client's business; its requests have been counted.
+        let _ended = match version {
+            Spoken::Http1 => {
+                let connection = http1::Builder::new()
+                    .max_header_size(limits.header_bytes)
+                    .max_buf_size(limits.header_bytes.max(64 << 10))
+                    .header_read_timeout(None)
+                    .serve_connection(io, service);
+                let stop = http1::Connection::graceful_shutdown;
+                client.drive(connection, stop).await
+            }
+            Spoken::Http2 => {
+                let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
+                let connection = http2::Builder::new(LocalExecutor)
+                    .max_header_list_size(most)
+                    .serve_connection(io, service);
+                let stop = http2::Connection::graceful_shutdown;
+                client.drive(connection, stop).await
+            }
+        };
+    }
+
+    async fn keep_time(self: Rc<Self>) {
+        let limits = &self.proxy.shared.config.limits;
+        let ticks = |seconds: u64| seconds * 1_000 / 500;
+        let patience = Patience {
+            head_ticks: ticks(limits.header_seconds),
+            idle_ticks: ticks(limits.idle_seconds),
+        };
+        let mut clock = interval(TICK);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            clock.tick().await;
+            self.tick.set(self.tick.get() + 1);
+            for client in self.clients.borrow().values() {
+                client.judge(patience);
+            }
+            self.proxy.pool.sweep();
+        }
+    }
+
+    async fn drain(&self) {
+        for client in self.clients.borrow().values() {
+            client.finish();
+        }
+        let most = Duration::from_secs(self.proxy.shared.config.drain_seconds);
+        let deadline = Instant::now() + most;
+        while !self.clients.borrow().is_empty() && Instant::now() < deadline {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+async fn turn_away(mut stream: TcpStream) {
+    let text = answer::too_many_connections();
+    let _sent = timeout(TICK, stream.write_all(text.as_bytes())).await;
+}
+
+/// Looks at a connection's first bytes without taking them. One look per connection costs less
+/// than carrying the bytes along through every read.
+async fn spoken(stream: &TcpStream) -> io::Result<Spoken> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let mut start = [0; PREFACE.len()];
+    loop {
+        let seen = stream.peek(&mut start).await?;
+        let seen = start.get(..seen).unwrap_or_default();
+        if seen.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if seen == PREFACE {
+            return Ok(Spoken::Http2);
+        }
+        if !PREFACE.starts_with(seen) {
+            return Ok(Spoken::Http1);
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Runs the streams of an HTTP/2 connection on the thread that has it.
+#[derive(Clone)]
+struct LocalExecutor;
+
+impl<F: Future + 'static> Executor<F> for LocalExecutor {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(async move {
+            future.await;
+        });
+    }
+}

@@ -1,0 +1,134 @@
+//! What every thread shares: settings, counters, the clock and the roster.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_placement::{At, Event, NoWorker, Request, RequestId};
+use headwater_signature::Signature;
+use hyper::header::HeaderName;
+use tokio::sync::watch;
+
+use crate::config::{Config, WorkerConfig};
+use crate::counters::{Counters, DECISION_BOUNDS_MICROS};
+use crate::endpoint::Endpoint;
+use crate::error::RouterError;
+use crate::inflight::InFlight;
+use crate::retry::Budget;
+use crate::roster::{Arrival, Health, Placed, Roster};
+
+/// One for the whole process.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) session_headers: Vec<HeaderName>,
+    pub(crate) counters: Counters,
+    pub(crate) budget: Budget,
+    /// Tells the control thread that workers came or went.
+    pub(crate) roster_changed: watch::Sender<()>,
+    started: Instant,
+    next_request: AtomicU64,
+    draining: AtomicBool,
+    roster: Mutex<Roster>,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config) -> Result<Self, RouterError> {
+        let mut roster = Roster::new(config.placement_settings())?;
+        roster.set_workers(At::default(), &config.workers, Arrival::AtStart);
+        let names = config.session_headers.iter();
+        Ok(Self {
+            session_headers: names.filter_map(|name| name.parse().ok()).collect(),
+            counters: Counters::default(),
+            budget: Budget::new(config.retry.ratio),
+            roster_changed: watch::Sender::new(()),
+            started: Instant::now(),
+            next_request: AtomicU64::new(0),
+            draining: AtomicBool::new(false),
+            roster: Mutex::new(roster),
+            config,
+        })
+    }
+
+    pub(crate) fn now(&self) -> At {
+        let micros = self.started.elapsed().as_micros();
+        At::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+
+    /// The roster. Never held over an await, and only for as long as a decision takes.
+    pub(crate) fn roster(&self) -> MutexGuard<'_, Roster> {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds a worker for a request and counts it there until the guard ends.
+    pub(crate) fn place(
+        self: &Arc<Self>,
+        request: &Request<'_>,
+    ) -> Result<(Placed, InFlight), NoWorker> {
+        let id = RequestId(self.next_request.fetch_add(1, Relaxed));
+        let began = Instant::now();
+        let at = self.now();
+        let found = self.roster().place(at, request, id);
+        self.counters
+            .decision_time
+            .add(began.elapsed(), &DECISION_BOUNDS_MICROS);
+        match found {
+            Ok(placed) => {
+                let tokens = request.signature.map_or(0, Signature::tokens);
+                self.counters
+                    .decided(placed.reason, placed.matched_tokens, tokens);
+                placed.endpoint.requests.add(1);
+                let guard = InFlight::new(Arc::clone(self), placed.endpoint.id, id, began);
+                Ok((placed, guard))
+            }
+            Err(why) => {
+                self.counters.found_no_worker(why);
+                Err(why)
+            }
+        }
+    }
+
+    pub(crate) fn observe(&self, event: &Event<'_>) {
+        let at = self.now();
+        self.roster().observe(at, event);
+    }
+
+    /// Notes how a worker is; logs when that is news.
+    pub(crate) fn set_health(&self, endpoint: &Endpoint, health: Health, why: &'static str) {
+        let at = self.now();
+        if !self.roster().set_health(at, endpoint, health) {
+            return;
+        }
+        match health {
+            Health::Down => tracing::warn!(worker = endpoint.name, why, "worker is down"),
+            Health::Up | Health::Unknown => {
+                tracing::info!(worker = endpoint.name, why, "worker is up");
+            }
+        }
+    }
+
+    /// Counts a failure of a worker; after enough in a row it is down.
+    pub(crate) fn failed(&self, endpoint: &Endpoint, why: &'static str) {
+        if endpoint.failed() >= self.config.health.failures {
+            self.set_health(endpoint, Health::Down, why);
+        }
+    }
+
+    pub(crate) fn set_workers(&self, workers: &[WorkerConfig]) {
+        let at = self.now();
+        self.roster().set_workers(at, workers, Arrival::Later);
+        self.roster_changed.send_replace(());
+    }
+
+    /// From now on `/readyz` fails.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
+    }
+
+    pub(crate) fn header_time(&self) -> Duration {
+        Duration::from_secs(self.config.limits.header_seconds)
+    }
+}

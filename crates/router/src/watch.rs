@@ -1,0 +1,194 @@
+//! Asks every worker how it is: `/metrics` for its load, `/health` for its life.
+
+use std::error::Error as _;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+
+use crate::endpoint::Endpoint;
+use crate::engines::Reading;
+use crate::error::RouterError;
+use crate::roster::Health;
+use crate::shared::Shared;
+
+/// More text than this is no metrics page.
+const LARGEST_SCRAPE: usize = 4 << 20;
+
+/// Long: a busy engine answers late, and late is not dead.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The client for both. Environment proxies would put themselves between it and the workers.
+pub(crate) fn client() -> Result<Client, RouterError> {
+    Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(2))
+        .timeout(PATIENCE)
+        .pool_idle_timeout(Duration::from_secs(4))
+        .user_agent(concat!("headwater-router/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| RouterError::Client {
+            message: error.to_string(),
+        })
+}
+
+/// Reads a worker's load for as long as it is known.
+pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>, client: Client) {
+    let settings = &shared.config.metrics;
+    let url = format!("{}{}", endpoint.url, settings.path);
+    let mut jitter = Jitter::new(&endpoint);
+    loop {
+        match scrape(&client, &url).await {
+            Some(text) => {
+                let at = shared.now();
+                let reading = Reading::of(&text);
+                shared.roster().scraped(at, &endpoint, reading);
+            }
+            None => endpoint.scrape_errors.add(1),
+        }
+        tokio::time::sleep(jitter.near(settings.interval_ms)).await;
+    }
+}
+
+/// Asks a worker for its health for as long as it is known.
+pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>, client: Client) {
+    let settings = &shared.config.health;
+    let url = format!("{}{}", endpoint.url, settings.path);
+    let mut jitter = Jitter::new(&endpoint);
+    loop {
+        let asked = shared.now();
+        let found = match client.get(&url).send().await {
+            Ok(response) => Finding::of_status(response.status()),
+            Err(error) => Finding::of_error(&error),
+        };
+        match found {
+            Finding::Alive => {
+                endpoint.answered(shared.now());
+                shared.set_health(&endpoint, Health::Up, found.as_str());
+            }
+            Finding::Declines | Finding::Refused => {
+                shared.set_health(&endpoint, Health::Down, found.as_str());
+            }
+            // Too busy for this question, but not for its work.
+            Finding::Silent if endpoint.answered_at() > asked => {}
+            Finding::Silent | Finding::Failing => shared.failed(&endpoint, found.as_str()),
+        }
+        tokio::time::sleep(jitter.near(settings.interval_ms)).await;
+    }
+}
+
+/// What one question showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    Alive,
+    /// It says itself that it should get nothing.
+    Declines,
+    /// Nobody listens.
+    Refused,
+    /// No answer in time.
+    Silent,
+    Failing,
+}
+
+impl Finding {
+    /// A server that knows no such page is alive all the same.
+    fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => Self::Declines,
+            status if status.is_server_error() => Self::Failing,
+            _ => Self::Alive,
+        }
+    }
+
+    fn of_error(error: &reqwest::Error) -> Self {
+        let mut source = error.source();
+        while let Some(cause) = source {
+            if let Some(cause) = cause.downcast_ref::<io::Error>()
+                && cause.kind() == io::ErrorKind::ConnectionRefused
+            {
+                return Self::Refused;
+            }
+            source = cause.source();
+        }
+        if error.is_timeout() && !error.is_connect() {
+            Self::Silent
+        } else {
+            Self::Failing
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Alive => "health_ok",
+            Self::Declines => "health_503",
+            Self::Refused => "health_refused",
+            Self::Silent => "health_timeout",
+            Self::Failing => "health_failed",
+        }
+    }
+}
+
+async fn scrape(client: &Client, url: &str) -> Option<String> {
+    let mut response = client.get(url).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > LARGEST_SCRAPE {
+            return None;
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Spreads the questions of many routers and workers over time.
+struct Jitter(u64);
+
+impl Jitter {
+    fn new(endpoint: &Endpoint) -> Self {
+        Self(u64::from_le_bytes(*endpoint.id.as_bytes()) | 1)
+    }
+
+    /// The time, give or take a tenth.
+    fn near(&mut self, ms: u64) -> Duration {
+        // Xorshift: any sequence without a pattern does.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let micros = ms.saturating_mul(1_000);
+        let width = micros / 5;
+        let offset = self.0 % width.max(1);
+        Duration::from_micros(micros - width / 2 + offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_worker_that_says_so_declines() {
+        let check = |status: u16, expected| {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(Finding::of_status(status), expected, "{status}");
+        };
+        check(200, Finding::Alive);
+        check(404, Finding::Alive);
+        check(401, Finding::Alive);
+        check(503, Finding::Declines);
+        check(500, Finding::Failing);
+    }
+
+    #[test]
+    fn questions_are_spread_by_a_tenth() {
+        let mut jitter = Jitter(1);
+        let times: Vec<Duration> = (0..100).map(|_| jitter.near(500)).collect();
+        let range = Duration::from_millis(450)..Duration::from_millis(550);
+        assert!(times.iter().all(|time| range.contains(time)), "{times:?}");
+        assert!(times.iter().max() > times.iter().min());
+    }
+}

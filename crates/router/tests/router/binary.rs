@@ -1,0 +1,238 @@
+//! The program: its arguments, its signals, its exit codes.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::{Act, Conn, Worker, request, soon, until};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater-router"));
+    command.env_clear();
+    command
+}
+
+fn ends(arguments: &[&str]) -> Output {
+    program().args(arguments).output().unwrap()
+}
+
+/// A program that runs, and is killed if its test ends early.
+struct Program {
+    child: Child,
+    address: SocketAddr,
+    admin: SocketAddr,
+}
+
+impl Program {
+    fn start(config: &Path) -> Self {
+        let mut child = program()
+            .arg("--config")
+            .arg(config)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        // Whoever writes to a pipe that nobody reads stops.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = |after: &str| {
+            let rest = line.split(after).nth(1).unwrap();
+            let text = rest.split([',', ' ']).next().unwrap();
+            text.trim_start_matches("http://").parse().unwrap()
+        };
+        Self {
+            address: address("listening on "),
+            admin: address("admin on "),
+            child,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args(["-s", name, &id])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
+    async fn ask(&self, session: &str) -> String {
+        let headers = [("x-session-id", session)];
+        let answer = Conn::to(self.address).await.ask(&headers, "{}").await;
+        assert_eq!(answer.status, 200);
+        answer.text().to_owned()
+    }
+
+    async fn metric(&self, line: &str) -> String {
+        let mut conn = Conn::to(self.admin).await;
+        conn.send("GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        let page = soon("metrics", conn.response()).await.unwrap();
+        let found = page.text().lines().find_map(|l| l.strip_prefix(line));
+        found.unwrap_or_default().trim().to_owned()
+    }
+
+    async fn until_metric(&self, line: &str, value: &str) {
+        soon(line, async {
+            while self.metric(line).await != value {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn write(path: &Path, workers: &[&Arc<Worker>]) {
+    let urls: Vec<String> = workers.iter().map(|worker| worker.url()).collect();
+    let yaml = format!("listen: 127.0.0.1:0\nworkers: [{}]\n", urls.join(", "));
+    std::fs::write(path, yaml).unwrap();
+}
+
+#[tokio::test]
+async fn hang_up_reads_the_file_again_and_drops_no_stream() {
+    let (one, two) = (Worker::start().await, Worker::start().await);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    write(&file, &[&one]);
+    let program = Program::start(&file);
+    one.does(Act::Stream);
+    let mut stream = Conn::to(program.address).await;
+    stream.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", stream.response_head()).await.unwrap();
+
+    // A file that cannot be used changes nothing.
+    std::fs::write(&file, "listen: nowhere").unwrap();
+    program.signal("HUP");
+    program
+        .until_metric("headwater_reload_errors_total", "1")
+        .await;
+
+    write(&file, &[&two]);
+    program.signal("HUP");
+    program.until_metric("headwater_reloads_total", "1").await;
+    for session in 0..5 {
+        assert_eq!(
+            program.ask(&session.to_string()).await,
+            two.address.to_string()
+        );
+    }
+    one.events.add_permits(1);
+    assert_eq!(
+        soon("an event", stream.chunk()).await.unwrap(),
+        b"data: 0\n\n"
+    );
+    one.finish.notify_one();
+    assert_eq!(soon("the end", stream.chunk()).await, Some(Vec::new()));
+}
+
+#[tokio::test]
+async fn terminate_lets_streams_finish_and_ends_well() {
+    let worker = Worker::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    write(&file, &[&worker]);
+    let mut program = Program::start(&file);
+    worker.does(Act::Stream);
+    let mut stream = Conn::to(program.address).await;
+    stream.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", stream.response_head()).await.unwrap();
+    program.signal("TERM");
+    soon("a closed port", async {
+        while tokio::net::TcpStream::connect(program.address)
+            .await
+            .is_ok()
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    worker.events.add_permits(1);
+    assert_eq!(
+        soon("an event", stream.chunk()).await.unwrap(),
+        b"data: 0\n\n"
+    );
+    worker.finish.notify_one();
+    assert_eq!(soon("the end", stream.chunk()).await, Some(Vec::new()));
+    let mut status = None;
+    until("the end of the program", || {
+        status = program.child.try_wait().unwrap();
+        status.is_some()
+    })
+    .await;
+    assert_eq!(status.unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_run_ends_with_2_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    std::fs::write(&file, "listen: 127.0.0.1:0\nworkers: [ftp://a]\n").unwrap();
+    let file = file.to_str().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let worker = "http://127.0.0.1:1";
+    let missing = folder.path().join("none.yaml");
+    let cases: [(&[&str], &str); 7] = [
+        (
+            &["--config", file],
+            ":2:11: workers[0]: `ftp://a` has no scheme `http`",
+        ),
+        (&["check", "--config", file], ":2:11: workers[0]"),
+        (
+            &["--config", missing.to_str().unwrap()],
+            "cannot read the configuration",
+        ),
+        (
+            &["--listen", &taken, "--workers", worker],
+            "cannot listen on",
+        ),
+        (
+            &[
+                "--listen",
+                "127.0.0.1:0",
+                "--workers",
+                worker,
+                "--admin",
+                &taken,
+            ],
+            "(`admin`)",
+        ),
+        (
+            &[
+                "--listen",
+                "127.0.0.1:0",
+                "--workers",
+                "http://a:1,http://a:1",
+            ],
+            "--workers: `http://a:1` is listed twice",
+        ),
+        (&["--listen", "127.0.0.1:0"], "--workers"),
+    ];
+    for (arguments, expected) in cases {
+        let output = ends(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_good_file_passes_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    std::fs::write(&file, "listen: 127.0.0.1:0\nworkers: [http://a:1]\n").unwrap();
+    let output = ends(&["check", "--config", file.to_str().unwrap()]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("is fine: 1 workers\n"));
+}

@@ -1,0 +1,384 @@
+//! What goes through and what does not: headers, bodies, streams, cancellation, retries.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use crate::support::{Act, Conn, Running, Worker, request, soon, until};
+
+#[tokio::test]
+async fn a_request_arrives_as_it_was_sent() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.address).await;
+    let body = r#"{ "odd" :1.50,  "ü":"\u00e4" }"#;
+    let length = body.len();
+    conn.send(&format!(
+        "POST /v1/Chat%2Fx?a=1&b=%20&c HTTP/1.1\r\nHost: llm.example\r\nAuthorization: Bearer sk-1\r\nX-Custom: a, b\r\nX-Custom: c\r\nPrefix-Affinity: k\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nTE: trailers\r\nProxy-Connection: keep-alive\r\nProxy-Authorization: Basic x\r\nContent-Length: {length}\r\n\r\n{body}"
+    ))
+    .await
+    .unwrap();
+    let answer = soon("an answer", conn.response()).await.unwrap();
+    let (head, arrived) = worker.last();
+    assert_eq!(arrived, body.as_bytes());
+    assert!(
+        head.starts_with("POST /v1/Chat%2Fx?a=1&b=%20&c HTTP/1.1\r\n"),
+        "{head}"
+    );
+    for kept in [
+        "authorization: Bearer sk-1",
+        "x-custom: a, b\r\nx-custom: c",
+        "prefix-affinity: k",
+    ] {
+        assert!(head.contains(kept), "{kept} in {head}");
+    }
+    assert!(
+        head.contains(&format!("host: {}\r\n", worker.address)),
+        "{head}"
+    );
+    assert!(
+        head.contains(&format!("content-length: {length}\r\n")),
+        "{head}"
+    );
+    for gone in [
+        "x-hop",
+        "keep-alive",
+        "\r\nte:",
+        "proxy-connection",
+        "proxy-authorization",
+        "transfer-encoding",
+    ] {
+        assert!(!head.contains(gone), "{gone} in {head}");
+    }
+    assert_eq!(answer.headers["x-worker"], worker.address.to_string());
+    for gone in ["x-gone", "keep-alive", "connection"] {
+        assert!(!answer.headers.contains_key(gone), "{gone} in {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_big_body_streams_through_in_both_framings() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&format!(
+        "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    ))
+    .await
+    .unwrap();
+    conn.send_bytes(&body).await;
+    assert_eq!(
+        soon("an answer", conn.response()).await.unwrap().status,
+        200
+    );
+    assert!(worker.last().1 == body, "by length");
+
+    conn.send("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+        .await
+        .unwrap();
+    for part in body.chunks(70_001) {
+        conn.send(&format!("{:x}\r\n", part.len())).await.unwrap();
+        conn.send_bytes(part).await;
+        conn.send("\r\n").await.unwrap();
+    }
+    conn.send("0\r\n\r\n").await.unwrap();
+    assert_eq!(
+        soon("an answer", conn.response()).await.unwrap().status,
+        200
+    );
+    assert!(worker.last().1 == body, "in chunks");
+}
+
+#[tokio::test]
+async fn a_client_that_expects_100_gets_it_before_the_worker_has_the_body() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.address).await;
+    conn.send("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        .await
+        .unwrap();
+    let interim = soon("an interim answer", conn.response_head())
+        .await
+        .unwrap();
+    assert_eq!(interim.status, 100);
+    conn.send("{}").await.unwrap();
+    assert_eq!(
+        soon("an answer", conn.response()).await.unwrap().status,
+        200
+    );
+    assert!(!worker.last().0.contains("expect"));
+}
+
+#[tokio::test]
+async fn events_come_one_by_one() {
+    let worker = Worker::start().await;
+    worker.does(Act::Stream);
+    let router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    let head = soon("a head", conn.response_head()).await.unwrap();
+    assert_eq!(head.status, 200);
+    for number in 0..5 {
+        // The next event is not even made before this one has arrived.
+        worker.events.add_permits(1);
+        let chunk = soon("an event", conn.chunk()).await.unwrap();
+        assert_eq!(chunk, format!("data: {number}\n\n").as_bytes());
+    }
+    worker.finish.notify_one();
+    assert_eq!(soon("the end", conn.chunk()).await, Some(Vec::new()));
+    worker.does(Act::Answer);
+    // The connection goes on, on both sides.
+    assert_eq!(conn.ask(&[], "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_ends_the_request_at_the_worker() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    worker.does(Act::Hang);
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    until("the request", || worker.requests() == 1).await;
+    drop(conn);
+    until("a cancelled wait", || worker.left.load(SeqCst) == 1).await;
+
+    worker.does(Act::Stream);
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", conn.response_head()).await.unwrap();
+    worker.events.add_permits(1);
+    soon("an event", conn.chunk()).await.unwrap();
+    drop(conn);
+    until("a cancelled stream", || worker.left.load(SeqCst) == 2).await;
+    soon("both counted, none in flight", async {
+        loop {
+            let waiting = router
+                .metric("headwater_cancelled_total{stage=\"waiting\"}")
+                .await;
+            let streaming = router
+                .metric("headwater_cancelled_total{stage=\"streaming\"}")
+                .await;
+            let state = router.state().await;
+            if waiting + streaming > 1.5 && state["workers"][0]["in_flight"] == 0 {
+                break;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dead_worker_costs_no_client_anything() {
+    let (dead, alive) = (Worker::start().await, Worker::start().await);
+    let router = Running::start(&[&dead, &alive], "health: {interval_ms: 50}\n");
+    let mut kept = Conn::to(router.address).await;
+    for key in 0..20 {
+        kept.ask(&[("x-session-id", &key.to_string())], "{}").await;
+    }
+    assert!(dead.requests() > 0);
+    dead.die().await;
+    for key in 0..20 {
+        let answer = kept.ask(&[("x-session-id", &key.to_string())], "{}").await;
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, alive.address.to_string().as_str())
+        );
+    }
+    router.until_state(&dead, "down").await;
+    let listener = tokio::net::TcpListener::bind(dead.address).await.unwrap();
+    let back = Worker::at(listener);
+    router.until_state(&back, "ready").await;
+}
+
+#[tokio::test]
+async fn a_worker_that_fails_before_the_first_byte_is_replaced() {
+    for (act, cause) in [
+        (Act::Status(503), "status_503"),
+        (Act::Status(502), "status_502"),
+        (Act::Close, "worker_closed"),
+    ] {
+        let (bad, good) = (Worker::start().await, Worker::start().await);
+        bad.does(act);
+        let router = Running::start(&[&bad, &good], "health: {failures: 100}\n");
+        for key in 0..20 {
+            let answer = router
+                .ask(&[("x-session-id", &key.to_string())], "{}")
+                .await;
+            assert_eq!(
+                (answer.status, answer.text()),
+                (200, good.address.to_string().as_str())
+            );
+        }
+        assert!(bad.requests() > 0, "{cause}");
+        assert_eq!(good.last().1, b"{}");
+        let line = format!("headwater_retries_total{{cause=\"{cause}\"}}");
+        assert!(router.metric(&line).await > 0.5, "{cause}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_repeated_is_passed_on() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "retry: {replay_bytes: 10}\n");
+    // Back-pressure of the only worker.
+    for status in [429, 503, 404, 500] {
+        worker.does(Act::Status(status));
+        let answer = router.ask(&[], "{}").await;
+        assert_eq!(
+            (answer.status, answer.text()),
+            (status, worker.address.to_string().as_str())
+        );
+        assert!(answer.headers.contains_key("prefix-route"));
+    }
+    // A body that was sent and is not kept.
+    let other = Worker::start().await;
+    worker.does(Act::Close);
+    other.does(Act::Close);
+    let router = Running::start(&[&worker, &other], "retry: {replay_bytes: 10}\n");
+    let before = worker.requests() + other.requests();
+    let answer = router
+        .ask(&[("x-session-id", "1")], "longer than ten bytes")
+        .await;
+    assert_eq!(answer.status, 502);
+    assert_eq!(worker.requests() + other.requests(), before + 1);
+}
+
+#[tokio::test]
+async fn a_429_goes_elsewhere_only_where_asked() {
+    let (busy, free) = (Worker::start().await, Worker::start().await);
+    busy.does(Act::Status(429));
+    let ask = async |settings: &str| {
+        let router = Running::start(&[&busy, &free], settings);
+        let mut statuses = std::collections::BTreeSet::new();
+        for key in 0..20 {
+            statuses.insert(
+                router
+                    .ask(&[("x-session-id", &key.to_string())], "{}")
+                    .await
+                    .status,
+            );
+        }
+        statuses.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(ask("").await, [200, 429]);
+    assert_eq!(ask("retry: {on_429: elsewhere}\n").await, [200]);
+}
+
+#[tokio::test]
+async fn with_every_worker_down_the_client_is_told_when_to_come_back() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "health: {interval_ms: 20}\n");
+    worker.die().await;
+    router.until_state(&worker, "down").await;
+    let answer = router.ask(&[], "{}").await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.headers["retry-after"], "1");
+    let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(json["error"]["code"], "none_ready");
+    assert_eq!(router.admin("GET", "/readyz").await.status, 503);
+    assert_eq!(router.admin("GET", "/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_worker_that_says_503_to_health_is_out_and_one_that_knows_no_health_is_in() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "health: {interval_ms: 20}\n");
+    worker.health.store(503, SeqCst);
+    router.until_state(&worker, "down").await;
+    worker.health.store(404, SeqCst);
+    router.until_state(&worker, "ready").await;
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_does_not_look_whole() {
+    let worker = Worker::start().await;
+    worker.does(Act::Cut);
+    let router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    assert_eq!(
+        soon("a head", conn.response_head()).await.unwrap().status,
+        200
+    );
+    let mut got = Vec::new();
+    while let Some(chunk) = soon("a chunk or the cut", conn.chunk()).await {
+        assert!(!chunk.is_empty(), "the end of the body");
+        got.extend(chunk);
+    }
+    assert_eq!(got, b"onetwo");
+}
+
+#[tokio::test]
+async fn what_is_no_request_for_a_worker_is_refused() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "limits: {header_bytes: 8192}\n");
+    let upgrade = router
+        .ask(&[("connection", "upgrade"), ("upgrade", "websocket")], "")
+        .await;
+    assert_eq!(upgrade.status, 501);
+    let big = "a".repeat(20_000);
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[("x-big", &big)], "")).await;
+    assert_eq!(
+        soon("an answer", conn.response_head())
+            .await
+            .unwrap()
+            .status,
+        431
+    );
+    assert_eq!(worker.requests(), 0);
+    // Two lengths, or a length beside chunks, must not make two requests of one.
+    let mut conn = Conn::to(router.address).await;
+    conn.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}")
+        .await;
+    assert_eq!(
+        soon("an answer", conn.response_head())
+            .await
+            .unwrap()
+            .status,
+        400
+    );
+    let mut conn = Conn::to(router.address).await;
+    conn.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n").await;
+    soon("an answer", conn.response_head()).await;
+    let arrived = worker.requests();
+    assert!(arrived == 0 || (arrived == 1 && !worker.last().0.contains("content-length")));
+}
+
+#[tokio::test]
+async fn too_many_connections_are_told_so() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "limits: {connections: 1}\n");
+    let mut first = Conn::to(router.address).await;
+    assert_eq!(first.ask(&[], "{}").await.status, 200);
+    let mut second = Conn::to(router.address).await;
+    let answer = soon("an answer", second.response()).await.unwrap();
+    assert_eq!(answer.status, 503);
+    assert_eq!(first.ask(&[], "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_router_that_stops_lets_streams_finish() {
+    let worker = Worker::start().await;
+    worker.does(Act::Stream);
+    let mut router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", conn.response_head()).await.unwrap();
+    router.stop();
+    soon("a closed port", async {
+        while tokio::net::TcpStream::connect(router.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(router.admin("GET", "/readyz").await.status, 503);
+    worker.events.add_permits(1);
+    assert_eq!(
+        soon("an event", conn.chunk()).await.unwrap(),
+        b"data: 0\n\n"
+    );
+    worker.finish.notify_one();
+    assert_eq!(soon("the end", conn.chunk()).await, Some(Vec::new()));
+    router.ended().await;
+}

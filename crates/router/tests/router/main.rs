@@ -1,0 +1,14 @@
+//! The router as its clients, its workers and its operators see it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may stop"
+)]
+
+mod binary;
+mod config;
+mod forwarding;
+mod placement;
+mod support;

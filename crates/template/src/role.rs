@@ -1,0 +1,158 @@
+//! Who speaks where in a prompt: the marks that chat formats put between messages.
+
+use headwater_text::Span;
+
+/// The speaker of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// System, developer and tool messages, and roles that cannot be told.
+    Other,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// A mark between messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoleMark {
+    /// The mark itself, in bytes of the text that was searched.
+    pub(crate) span: Span,
+    /// The message that it begins; none if it only ends one.
+    pub(crate) begins: Option<Role>,
+}
+
+/// Marks that stand alone.
+const FIXED: [(&str, Option<Role>); 17] = [
+    ("<|im_end|>", None),
+    ("<|eot_id|>", None),
+    ("<|eom_id|>", None),
+    ("<|end_of_text|>", None),
+    ("<|end|>", None),
+    ("<end_of_turn>", None),
+    ("</s>", None),
+    ("<s>", None),
+    ("<|begin_of_text|>", None),
+    ("<|system|>", Some(Role::Other)),
+    ("<|user|>", Some(Role::User)),
+    ("<|assistant|>", Some(Role::Assistant)),
+    ("<|start_of_role|>", None),
+    ("[INST]", Some(Role::User)),
+    ("[/INST]", Some(Role::Assistant)),
+    ("<<SYS>>", Some(Role::Other)),
+    ("<</SYS>>", Some(Role::User)),
+];
+/// Marks with the role behind them, and what closes it.
+const NAMED: [(&str, &str); 4] = [
+    ("<|im_start|>", "\n"),
+    ("<|start_header_id|>", "<|end_header_id|>"),
+    ("<|start|>", "<|message|>"),
+    ("<start_of_turn>", "\n"),
+];
+
+/// Every mark of a static text, in order.
+pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
+    let mut marks = Vec::new();
+    let mut at = 0;
+    let mut line_start = true;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some((length, begins)) = mark_at(rest, line_start) {
+            let span = Span {
+                start: at,
+                end: at + length,
+            };
+            marks.push(RoleMark { span, begins });
+            line_start = text[..span.end].ends_with('\n');
+            at = span.end;
+            continue;
+        }
+        line_start = rest.starts_with('\n');
+        at += rest.chars().next().map_or(1, char::len_utf8);
+    }
+    marks
+}
+
+fn mark_at(rest: &str, line_start: bool) -> Option<(usize, Option<Role>)> {
+    if rest.starts_with(['<', '[']) {
+        let fixed = FIXED.iter().find(|(mark, _)| rest.starts_with(mark));
+        return fixed
+            .map(|(mark, role)| (mark.len(), *role))
+            .or_else(|| NAMED.iter().find_map(|(mark, end)| named(rest, mark, end)));
+    }
+    line_start.then(|| line_role(rest)).flatten()
+}
+
+fn named(rest: &str, mark: &str, end: &str) -> Option<(usize, Option<Role>)> {
+    let behind = rest.strip_prefix(mark)?;
+    let word_end = behind
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(behind.len());
+    let role = role(&behind[..word_end]).unwrap_or(Role::Other);
+    let mut length = mark.len() + word_end;
+    if behind[word_end..].starts_with(end) {
+        length += end.len();
+    }
+    Some((length, Some(role)))
+}
+
+/// `user:` or `role: user` at the start of a line.
+fn line_role(line: &str) -> Option<(usize, Option<Role>)> {
+    let line = line.split('\n').next().unwrap_or_default();
+    let (word, behind) = line.split_once(':')?;
+    if word == "role" {
+        let role = role(behind.trim())?;
+        return Some((line.len(), Some(role)));
+    }
+    Some((word.len() + 1, Some(role(word)?)))
+}
+
+fn role(word: &str) -> Option<Role> {
+    match word.to_ascii_lowercase().as_str() {
+        "user" | "human" => Some(Role::User),
+        "assistant" | "model" | "ai" => Some(Role::Assistant),
+        "system" | "developer" | "tool" | "function" => Some(Role::Other),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, Option<Role>)]) {
+        let found: Vec<_> = marks(text)
+            .into_iter()
+            .map(|mark| (&text[mark.span.start..mark.span.end], mark.begins))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn chat_formats() {
+        use Role::{Assistant, Other, User};
+        check("no marks: none", &[]);
+        check(
+            "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>",
+            &[
+                ("<|im_start|>system\n", Some(Other)),
+                ("<|im_end|>", None),
+                ("<|im_start|>", Some(Other)),
+            ],
+        );
+        check(
+            "<|start_header_id|>user<|end_header_id|>",
+            &[("<|start_header_id|>user<|end_header_id|>", Some(User))],
+        );
+        check(
+            "[INST] hi [/INST]",
+            &[("[INST]", Some(User)), ("[/INST]", Some(Assistant))],
+        );
+        check(
+            "Be kind.\nUser: hi\nAssistant:",
+            &[("User:", Some(User)), ("Assistant:", Some(Assistant))],
+        );
+        check("role: user\nhi", &[("role: user", Some(User))]);
+        check("the user: x", &[]);
+    }
+}
