@@ -162,7 +162,7 @@ impl<T: Tokenize + ?Sized> PartEnd<'_, T> {
             rendered: &padded,
             tokens: &tokens,
         };
-        let stable = seams.stable(padded.text.len(), None)?;
+        let stable = seams.count(padded.text.len(), None)?.stable;
         let tail = seams.tail(WINDOW);
         Ok((u32::try_from(stable).unwrap_or(u32::MAX), tail))
     }

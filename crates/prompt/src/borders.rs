@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct BorderCount {
     /// The byte of the text at which it stands.
     pub(crate) at: usize,
-    /// Tokens that end before it in this prompt.
+    /// Tokens that the text up to it has when nothing follows.
     pub(crate) tokens: u32,
     /// The part of them that stays whatever follows.
     pub(crate) stable: u32,
@@ -100,9 +100,10 @@ fn count<T: Tokenize + ?Sized>(
     next: Option<&str>,
 ) -> Result<BorderCount, TokenizeError> {
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let count = seams.count(at, next)?;
     Ok(BorderCount {
         at,
-        tokens: number(seams.tokens.before(at)),
-        stable: number(seams.stable(at, next)?),
+        tokens: number(count.alone),
+        stable: number(count.stable),
     })
 }

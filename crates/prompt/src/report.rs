@@ -107,7 +107,7 @@ pub struct BorderReport {
     pub border: Border,
     /// The byte of the text at which it stands.
     pub byte: usize,
-    /// Tokens that end before it in this prompt.
+    /// Tokens that the text up to it has when nothing follows.
     pub tokens: u32,
     /// Those of them that stay whatever follows.
     pub stable_tokens: u32,
@@ -354,7 +354,7 @@ impl View<'_> {
         let text = |piece: &Piece| self.rendered().text.get(piece.range.clone());
         let (before, after) = (text(piece)?, text(next)?);
         let last = before.chars().next_back()?;
-        let unstable = count.tokens - count.stable;
+        let unstable = count.tokens.saturating_sub(count.stable);
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let kind = if last != '\n' && last.is_whitespace() {
             RiskKind::TrailingSpace
@@ -367,7 +367,7 @@ impl View<'_> {
         };
         let block = self.block.get();
         let measured = self.signed.borders.seam == Seam::Probe;
-        let lost = (count.tokens / block - count.stable / block) * block;
+        let lost = (count.tokens / block).saturating_sub(count.stable / block) * block;
         let offset = before.len() - last.len_utf8();
         Some(Risk {
             segment: piece.label.clone(),

@@ -19,15 +19,18 @@ pub(crate) struct Seams<'a, T: ?Sized> {
 }
 
 impl<T: Tokenize + ?Sized> Seams<'_, T> {
-    /// The stable token count before byte `at`, where `next` says what is known to follow.
+    /// The tokens before byte `at`, where `next` says what is known to follow.
     ///
-    /// For a probed seam this is the least that all continuations share, the real one included.
+    /// For a probed seam the stable count is the least that all continuations share, the real one included.
     /// A count that is too high costs a rung that nobody else lists, never a wrong match: the
     /// hash is always that of the tokens that are really there.
-    pub(crate) fn stable(&self, at: usize, next: Option<&str>) -> Result<usize, TokenizeError> {
+    pub(crate) fn count(&self, at: usize, next: Option<&str>) -> Result<Count, TokenizeError> {
         let all = self.tokens.before(at);
         match self.tokenizer.seam(next) {
-            Seam::Exact => Ok(all),
+            Seam::Exact => Ok(Count {
+                alone: all,
+                stable: all,
+            }),
             Seam::Probe => self.probe(at, all),
         }
     }
@@ -35,7 +38,7 @@ impl<T: Tokenize + ?Sized> Seams<'_, T> {
     /// Encoding everything before the border once per continuation would cost more than signing.
     /// Only a window is encoded, and only its second half compared: by then its tokens have
     /// fallen in step with the whole text's. Where they have not, the window grows.
-    fn probe(&self, at: usize, all: usize) -> Result<usize, TokenizeError> {
+    fn probe(&self, at: usize, all: usize) -> Result<Count, TokenizeError> {
         let fixed = self.firm_start(at);
         let mut length = WINDOW;
         loop {
@@ -47,20 +50,24 @@ impl<T: Tokenize + ?Sized> Seams<'_, T> {
             };
             let window = Window { start, middle, at };
             let first = self.tokens.before(middle);
-            let in_step = self.shared(window, "")?;
+            let (in_step, alone) = self.shared(window, "")?;
             if start <= fixed || 2 * in_step > all.saturating_sub(first) {
                 let mut least = in_step;
                 for continuation in CONTINUATIONS {
-                    least = least.min(self.shared(window, continuation)?);
+                    least = least.min(self.shared(window, continuation)?.0);
                 }
-                return Ok(all.min(first + least));
+                return Ok(Count {
+                    alone: first + alone,
+                    stable: all.min(first + least),
+                });
             }
             length *= 2;
         }
     }
 
-    /// How many tokens behind the middle the window with `continuation` shares with the prompt.
-    fn shared(&self, window: Window, continuation: &str) -> Result<usize, TokenizeError> {
+    /// How many tokens behind the middle the window with `continuation` shares with the prompt,
+    /// and how many it has there.
+    fn shared(&self, window: Window, continuation: &str) -> Result<(usize, usize), TokenizeError> {
         let Window { start, middle, at } = window;
         let before = self.rendered.text.get(start..at).unwrap_or_default();
         let markers: Vec<_> = self
@@ -74,11 +81,14 @@ impl<T: Tokenize + ?Sized> Seams<'_, T> {
             .tokenizer
             .encode(&format!("{before}{continuation}"), &markers)?;
         let ours = behind(self.tokens, middle, 0);
+        // Not all of them: an end token stands behind the text.
+        let count = theirs.before(at - start) - theirs.before(middle - start);
         let theirs = behind(&theirs, middle - start, start);
-        Ok(ours
+        let same = ours
             .zip(theirs)
             .take_while(|(ours, theirs)| ours == theirs)
-            .count())
+            .count();
+        Ok((same, count))
     }
 
     /// Where the last `bytes` bytes of the text begin: a token, and behind the last marker.
@@ -110,6 +120,15 @@ impl<T: Tokenize + ?Sized> Seams<'_, T> {
             .find(|end| self.rendered.text.is_char_boundary(**end));
         place.copied().unwrap_or(0).max(fixed)
     }
+}
+
+/// Tokens before a border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// Those that the text up to the border has when nothing follows.
+    pub(crate) alone: usize,
+    /// Those that stay whatever follows.
+    pub(crate) stable: usize,
 }
 
 /// A stretch of text before a border, in bytes.
@@ -206,7 +225,7 @@ mod tests {
             prop_assume!(rendered.markers.iter().all(|m| at <= m.start || at >= m.end));
             let at = rendered.text.floor_char_boundary(at);
             let expected = by_hand(&tokenizer, &rendered, &tokens, at);
-            prop_assert_eq!(seams.stable(at, None).unwrap(), expected);
+            prop_assert_eq!(seams.count(at, None).unwrap().stable, expected);
         }
     }
 }
