@@ -157,6 +157,11 @@ pub mod vllm;
 
 mod error;
 
+#[cfg(doctest)]
+mod readme {
+    #![doc = include_str!("../README.md")]
+}
+
 #[cfg(test)]
 #[path = "../tests/support/tiny.rs"]
 mod tiny;
