@@ -40,6 +40,8 @@
 //! * [`Prompt::sign`] with [`SignOptions`]: what comes out, a [`SignedPrompt`].
 //! * [`Tokenize`] with [`BytesTokenizer`] (no vocabulary, the default) and [`HfTokenizer`]
 //!   (`tokenizer.json`).
+//! * [`json`]: one text for the value of tools, schemas and documents.
+//! * [`vllm`]: that engine's own block hashes, and what it will take from its cache.
 //!
 //! # What is named, and how far it can be trusted
 //! * Prompts with roles are rendered as ChatML to be named. The engine may render otherwise. Then

@@ -202,6 +202,21 @@ fn what_two_readers_could_understand_differently_is_refused() {
     ] {
         refused(text, "lone_surrogate", " 1 1:2");
     }
+    for control in '\0'..=' ' {
+        let text = format!("\"{control}\"");
+        match control {
+            ' ' => check(&text, &text, &text),
+            _ => assert_eq!(
+                canonical(&text, Style::Spaced).unwrap_err().kind,
+                JsonErrorKind::ControlCharacter
+            ),
+        }
+    }
+    // White space elsewhere, not here.
+    for space in ["\u{B}", "\u{C}", "\u{85}", "\u{A0}", "\u{2028}", "\u{3000}"] {
+        refused(&format!("{space}1"), "expected_value", " 0 1:1");
+        refused(&format!("1{space}"), "trailing_data", " 1 1:2");
+    }
 }
 
 #[test]
