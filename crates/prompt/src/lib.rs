@@ -42,6 +42,7 @@
 //!   (`tokenizer.json`).
 //! * [`json`]: one text for the value of tools, schemas and documents.
 //! * [`vllm`]: that engine's own block hashes, and what it will take from its cache.
+//! * [`provider`]: what hosted providers cache, as dated data with sources.
 //!
 //! # What is named, and how far it can be trusted
 //! * Prompts with roles are rendered as ChatML to be named. The engine may render otherwise. Then
@@ -77,6 +78,8 @@ mod sign;
 pub mod json;
 
 pub mod vllm;
+
+pub mod provider;
 
 mod error;
 

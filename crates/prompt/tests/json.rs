@@ -225,12 +225,15 @@ fn depth_and_size_have_limits() {
     assert!(parse(&nested(MAX_DEPTH)).is_ok());
     let error = parse(&nested(MAX_DEPTH + 1)).unwrap_err();
     assert_eq!(error.kind, JsonErrorKind::TooDeep);
+    assert!(error.kind.problem().contains(&MAX_DEPTH.to_string()));
     assert_eq!(error.byte, MAX_DEPTH);
     assert_eq!(error.pointer, "/0".repeat(MAX_DEPTH));
     assert_eq!(parse(&"[".repeat(1_000_000)).unwrap_err().byte, MAX_DEPTH);
 
     let just = format!("1{}", " ".repeat(MAX_BYTES - 1));
     assert!(parse(&just).is_ok());
+    let mebibytes = format!("{} MiB", MAX_BYTES >> 20);
+    assert!(JsonErrorKind::TooLarge.problem().contains(&mebibytes));
     assert_eq!(
         parse(&(just + " ")).unwrap_err().kind,
         JsonErrorKind::TooLarge
