@@ -95,7 +95,8 @@
 //!   volatility that is known at run time only.
 //! * [`SignOptions`]: block size, model, tenant's secret, session, affinity, [`Align`].
 //! * [`Tokenize`]: a tokenizer of your own.
-//! * [`json`]: one text for one value. [`vllm`]: the engine's own block hashes.
+//! * [`json`]: one text for one value. [`vllm`]: that engine's own block hashes. [`provider`]: what
+//!   hosted providers cache.
 //! * [`Error`]: one type for all of it, with segment and position.
 //!
 //! # What is named, and how far it can be trusted
@@ -154,6 +155,8 @@ mod extend;
 pub mod json;
 
 pub mod vllm;
+
+pub mod provider;
 
 mod error;
 

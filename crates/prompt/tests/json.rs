@@ -202,6 +202,21 @@ fn what_two_readers_could_understand_differently_is_refused() {
     ] {
         refused(text, "lone_surrogate", " 1 1:2");
     }
+    for control in '\0'..=' ' {
+        let text = format!("\"{control}\"");
+        match control {
+            ' ' => check(&text, &text, &text),
+            _ => assert_eq!(
+                canonical(&text, Style::Spaced).unwrap_err().kind,
+                JsonErrorKind::ControlCharacter
+            ),
+        }
+    }
+    // White space elsewhere, not here.
+    for space in ["\u{B}", "\u{C}", "\u{85}", "\u{A0}", "\u{2028}", "\u{3000}"] {
+        refused(&format!("{space}1"), "expected_value", " 0 1:1");
+        refused(&format!("1{space}"), "trailing_data", " 1 1:2");
+    }
 }
 
 #[test]
@@ -210,12 +225,15 @@ fn depth_and_size_have_limits() {
     assert!(parse(&nested(MAX_DEPTH)).is_ok());
     let error = parse(&nested(MAX_DEPTH + 1)).unwrap_err();
     assert_eq!(error.kind, JsonErrorKind::TooDeep);
+    assert!(error.kind.problem().contains(&MAX_DEPTH.to_string()));
     assert_eq!(error.byte, MAX_DEPTH);
     assert_eq!(error.pointer, "/0".repeat(MAX_DEPTH));
     assert_eq!(parse(&"[".repeat(1_000_000)).unwrap_err().byte, MAX_DEPTH);
 
     let just = format!("1{}", " ".repeat(MAX_BYTES - 1));
     assert!(parse(&just).is_ok());
+    let mebibytes = format!("{} MiB", MAX_BYTES >> 20);
+    assert!(JsonErrorKind::TooLarge.problem().contains(&mebibytes));
     assert_eq!(
         parse(&(just + " ")).unwrap_err().kind,
         JsonErrorKind::TooLarge

@@ -56,12 +56,10 @@ fn code_point(text: &str, at: usize) -> Result<(char, usize), Fault> {
     if let Some(character) = char::from_u32(first) {
         return Ok((character, at + 6));
     }
-    // No character, so a surrogate: only a high one with a low one behind it is a pair.
+    // No character, so a surrogate. Two low ones would be beyond the last code point.
     let low = unit(text, at + 6).filter(|low| (0xDC00..0xE000).contains(low));
-    let pair = low.filter(|_| first < 0xDC00).and_then(|low| {
-        let offset = ((first - 0xD800) << 10) + (low - 0xDC00);
-        char::from_u32(0x1_0000 + offset)
-    });
+    let pair =
+        low.and_then(|low| char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (low - 0xDC00)));
     match pair {
         Some(character) => Ok((character, at + 12)),
         None => Err(Fault::new(Kind::LoneSurrogate, at)),

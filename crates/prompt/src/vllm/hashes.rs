@@ -113,4 +113,14 @@ mod tests {
         );
         assert!(bytes.ends_with(b"\x81\x01\x81\x82\x6acache_salt\x68tenant-1"));
     }
+
+    #[test]
+    fn the_salt_is_in_the_first_block_alone() {
+        let salt = CacheSalt::new("tenant-1").ok();
+        let block = BlockSize::new(2).unwrap();
+        let seed = HashSeed::Default;
+        let digests = BlockHashes { seed, block, salt }.of(&[1, 2, 3, 4]);
+        let first = sha256(&preimage(seed.none_hash(), &[1, 2], salt));
+        assert_eq!(digests, [first, sha256(&preimage(first, &[3, 4], None))]);
+    }
 }
