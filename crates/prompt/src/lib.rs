@@ -85,6 +85,7 @@ pub use headwater_signature as signature;
 pub use headwater_text as text;
 pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use render::Message;
+pub use seam::{SeamRisk, TextEnd, risk as seam_risk};
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions, SignedPrompt};
 pub use tokenize::{

@@ -98,10 +98,11 @@ impl Prompt {
         chain.extend(&tokens.ids);
         let seams = Seams {
             tokenizer,
-            rendered: &rendered,
+            text: &rendered.text,
+            markers: &rendered.markers,
             tokens: &tokens,
         };
-        let borders = Borders::find(&seams, options.block, count)?;
+        let borders = Borders::find(&seams, &rendered, options.block, count)?;
         let rungs = name(&chain, &rungs::choose(&borders.wanted(), borders.limit));
         let signature = Signature::new(
             options.block,
@@ -214,10 +215,10 @@ struct Borders {
 impl Borders {
     fn find<T: Tokenize>(
         seams: &Seams<'_, T>,
+        rendered: &Rendered,
         block: BlockSize,
         tokens: u32,
     ) -> Result<Self, SignError> {
-        let rendered = seams.rendered;
         let blocks = |at: usize, next| -> Result<u32, SignError> {
             let stable = u32::try_from(seams.stable(at, next)?).unwrap_or(u32::MAX);
             Ok(stable / block.get())
