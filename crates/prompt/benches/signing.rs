@@ -1,11 +1,7 @@
 //! What signing costs: cleaning, a cold signature, and the next turn of a long conversation
 //! beside the same prompt signed cold.
 
-#![expect(
-    clippy::unwrap_used,
-    missing_docs,
-    reason = "a bench may stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "a bench may stop at the first surprise")]
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -35,7 +31,7 @@ fn cleaning(c: &mut Criterion) {
         let text = megabyte(line);
         group.throughput(Throughput::Bytes(text.len() as u64));
         group.bench_function(name, |b| {
-            b.iter(|| clean(black_box(&text), Profile::Strict))
+            b.iter(|| clean(black_box(&text), Profile::Strict));
         });
     }
     group.finish();
@@ -52,7 +48,7 @@ fn cold(c: &mut Criterion) {
         .unwrap();
     let options = SignOptions::default();
     group.bench_function("bytes", |b| {
-        b.iter(|| prompt.sign(&BytesTokenizer, &options))
+        b.iter(|| prompt.sign(&BytesTokenizer, &options));
     });
     group.finish();
 }

@@ -159,7 +159,8 @@ impl<T: Tokenize + ?Sized> PartEnd<'_, T> {
         let tokens = self.tokenizer.encode(&padded.text, &padded.markers)?;
         let seams = Seams {
             tokenizer: self.tokenizer,
-            rendered: &padded,
+            text: &padded.text,
+            markers: &padded.markers,
             tokens: &tokens,
         };
         let stable = seams.count(padded.text.len(), None)?.stable;

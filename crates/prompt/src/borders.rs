@@ -4,7 +4,7 @@ use headwater_signature::BlockSize;
 
 use crate::{
     Seam, Tokenize, TokenizeError,
-    render::{MESSAGE_START, Renderer},
+    render::{MESSAGE_START, Rendered, Renderer},
     rungs,
     seam::Seams,
 };
@@ -34,11 +34,14 @@ pub(crate) struct StableParts {
 }
 
 impl StableParts {
-    pub(crate) fn find<T: Tokenize + ?Sized>(seams: &Seams<'_, T>) -> Result<Self, TokenizeError> {
+    pub(crate) fn find<T: Tokenize + ?Sized>(
+        seams: &Seams<'_, T>,
+        rendered: &Rendered,
+    ) -> Result<Self, TokenizeError> {
         let count = |at: Option<usize>| at.map(|at| count(seams, at, None)).transpose();
         Ok(Self {
-            static_end: count(seams.rendered.static_end)?,
-            semi_static_end: count(seams.rendered.semi_static_end)?,
+            static_end: count(rendered.static_end)?,
+            semi_static_end: count(rendered.semi_static_end)?,
         })
     }
 }
@@ -59,11 +62,11 @@ impl Borders {
     /// `tokens` is how many the whole prompt has.
     pub(crate) fn find<T: Tokenize + ?Sized>(
         seams: &Seams<'_, T>,
+        rendered: &Rendered,
         parts: StableParts,
         block: BlockSize,
         tokens: u32,
     ) -> Result<Self, TokenizeError> {
-        let rendered = seams.rendered;
         // A message is always followed by the marker of the next one.
         let next = (rendered.renderer == Renderer::ChatMl).then_some(MESSAGE_START);
         let ends = rendered.turns.iter().enumerate().rev();

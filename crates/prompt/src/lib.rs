@@ -185,6 +185,7 @@ pub use prompt::{Change, Prompt, PromptDraft, Warning, WarningKind};
 pub use report::{
     Border, BorderReport, Report, Reuse, Risk, RiskKind, RungReport, SegmentReport, TurnReport,
 };
+pub use seam::{SeamRisk, TextEnd, risk as seam_risk};
 pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility};
 pub use sign::{Salt, SignOptions};
 pub use signed::SignedPrompt;

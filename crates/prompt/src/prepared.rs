@@ -173,11 +173,13 @@ impl State {
             let new = tokens.ids.get(self.chain.tokens()..stays);
             self.chain.extend(new.unwrap_or_default());
             if self.parts.is_none() {
-                self.parts = Some(StableParts::find(&Seams {
+                let seams = Seams {
                     tokenizer,
-                    rendered: &self.rendered,
+                    text,
+                    markers,
                     tokens,
-                })?);
+                };
+                self.parts = Some(StableParts::find(&seams, &self.rendered)?);
             }
         }
         Ok(())

@@ -127,15 +127,16 @@ impl Sheet {
         let count = u32::try_from(tokens).map_err(|_| SignError::TooLong { tokens })?;
         let seams = Seams {
             tokenizer,
-            rendered: &self.rendered,
+            text: &self.rendered.text,
+            markers: &self.rendered.markers,
             tokens: &self.tokens,
         };
         let block = options.block;
         let parts = match self.parts {
             Some(parts) => parts,
-            None => StableParts::find(&seams)?,
+            None => StableParts::find(&seams, &self.rendered)?,
         };
-        let borders = Borders::find(&seams, parts, block, count)?;
+        let borders = Borders::find(&seams, &self.rendered, parts, block, count)?;
         let rungs = name(chain, &rungs::choose(&borders.wanted(block), borders.limit));
         let signature = Signature::new(block, count, seed.fingerprint(), &rungs, options.echo)
             .map_err(SignError::Signature)?;

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::vocabulary::{Place, Spelled, Vocabulary};
+use super::controls::Control;
+use super::vocabulary::{Place, Spelled, Vocabulary, Way};
 use crate::tokenize::cache::{Cache, Key};
 use crate::{TokenizeError, Tokens};
 
@@ -32,89 +33,76 @@ pub(super) fn cut<'a>(
     markers: impl Iterator<Item = &'a Range<usize>>,
     spelled: Spelled,
 ) -> Vec<Part> {
-    let mut parts = Vec::new();
+    let mut cutter = Cutter {
+        vocabulary,
+        text,
+        spelled,
+        parts: Vec::new(),
+    };
     let mut start = from;
-    // Control tokens since `start` at which the file does not allow a cut.
-    let mut joined: Vec<(Range<usize>, u32)> = Vec::new();
-    for marker in markers {
+    let mut inner = Vec::new();
+    for marker in markers.cloned() {
         let control = text
             .get(marker.clone())
             .and_then(|text| vocabulary.controls().get(text))
             .filter(|_| marker.start >= start);
         match control {
             None => {}
-            Some(control) if control.seam => {
-                join(
-                    vocabulary,
-                    text,
-                    start..marker.start,
-                    &joined,
-                    spelled,
-                    &mut parts,
-                );
-                joined.clear();
-                parts.push(Part::Control {
-                    id: control.id,
-                    end: marker.end,
-                });
+            Some(Control { id, seam: true }) => {
+                cutter.between(start..marker.start, &inner);
+                inner.clear();
                 start = marker.end;
+                cutter.parts.push(Part::Control { id, end: start });
             }
-            Some(control) => joined.push((marker.clone(), control.id)),
+            Some(Control { id, seam: false }) => inner.push((marker, id)),
         }
     }
-    join(
-        vocabulary,
-        text,
-        start..text.len(),
-        &joined,
-        spelled,
-        &mut parts,
-    );
-    parts
+    cutter.between(start..text.len(), &inner);
+    cutter.parts
 }
 
-/// Adds the text between two seams. With control tokens in it that allow no cut, it goes through
-/// the vocabulary in one piece, as long as nothing else in it spells one.
-fn join(
-    vocabulary: &Vocabulary,
-    text: &str,
-    range: Range<usize>,
-    joined: &[(Range<usize>, u32)],
+struct Cutter<'a> {
+    vocabulary: &'a Vocabulary,
+    text: &'a str,
     spelled: Spelled,
-    parts: &mut Vec<Part>,
-) {
-    let mut push = |range: Range<usize>, spelled| {
-        if !range.is_empty() {
-            parts.push(Part::Text(range, spelled));
+    parts: Vec<Part>,
+}
+
+impl Cutter<'_> {
+    /// Adds the text between two seams. With control tokens in it at which the file allows no
+    /// cut, it goes through the vocabulary in one piece, as long as nothing else spells one.
+    fn between(&mut self, range: Range<usize>, inner: &[(Range<usize>, u32)]) {
+        let piece = self.text.get(range.clone()).unwrap_or_default();
+        let meant = |found: Range<usize>| {
+            let (start, end) = (range.start + found.start, range.start + found.end);
+            inner
+                .iter()
+                .any(|(marker, _)| marker.start <= start && end <= marker.end)
+        };
+        let whole = match self.spelled {
+            Spelled::Plain if inner.is_empty() => Some(Spelled::Plain),
+            Spelled::Plain if !self.vocabulary.controls().spelled_in(piece).all(meant) => None,
+            Spelled::Plain | Spelled::Control => Some(Spelled::Control),
+        };
+        if let Some(spelled) = whole {
+            return self.text(range, spelled);
         }
-    };
-    if joined.is_empty() || spelled == Spelled::Control {
-        push(range, spelled);
-        return;
-    }
-    let starts = [range.start]
-        .into_iter()
-        .chain(joined.iter().map(|(marker, _)| marker.end));
-    let ends = joined
-        .iter()
-        .map(|(marker, _)| marker.start)
-        .chain([range.end]);
-    let between: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..end).collect();
-    let mut texts = between.iter().filter_map(|range| text.get(range.clone()));
-    if !texts.any(|text| vocabulary.controls().occur_in(text)) {
-        push(range, Spelled::Control);
-        return;
-    }
-    // Someone wrote a control token into the text. Safe goes before equal to the library.
-    for (index, range) in between.into_iter().enumerate() {
-        if !range.is_empty() {
-            parts.push(Part::Text(range, Spelled::Plain));
-        }
-        if let Some((marker, id)) = joined.get(index) {
-            parts.push(Part::Control {
+        // Someone wrote a control token into the text. Safe goes before equal to the library.
+        let mut start = range.start;
+        for (marker, id) in inner {
+            self.text(start..marker.start, Spelled::Plain);
+            start = marker.end;
+            self.parts.push(Part::Control {
                 id: *id,
-                end: marker.end,
+                end: start,
             });
+        }
+        self.text(start..range.end, Spelled::Plain);
+    }
+
+    fn text(&mut self, range: Range<usize>, spelled: Spelled) {
+        if !range.is_empty() {
+            self.parts.push(Part::Text(range, spelled));
         }
     }
 }
@@ -130,8 +118,7 @@ pub(super) struct Encoder<'a> {
 struct Job<'a> {
     key: Key,
     text: &'a str,
-    place: Place,
-    spelled: Spelled,
+    way: Way,
 }
 
 impl Encoder<'_> {
@@ -190,19 +177,15 @@ impl Encoder<'_> {
     fn job<'t>(&self, text: &'t str, range: &Range<usize>, spelled: Spelled) -> Job<'t> {
         let place = self.vocabulary.place(range.start);
         let text = text.get(range.clone()).unwrap_or_default();
-        let way = [
+        let way = Way { place, spelled };
+        let mut hash = blake3::Hasher::new();
+        hash.update(&[
             u8::from(place == Place::First),
             u8::from(spelled == Spelled::Control),
-        ];
-        let mut hash = blake3::Hasher::new();
-        hash.update(&way).update(text.as_bytes());
+        ]);
+        hash.update(text.as_bytes());
         let key = *hash.finalize().as_bytes();
-        Job {
-            key,
-            text,
-            place,
-            spelled,
-        }
+        Job { key, text, way }
     }
 
     /// Threads of this call alone rather than a shared pool: nothing of the application can keep
@@ -214,7 +197,7 @@ impl Encoder<'_> {
         let work = || -> Result<Vec<(Key, Arc<Tokens>)>, TokenizeError> {
             let mut done = Vec::new();
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let tokens = self.vocabulary.encode(job.text, job.place, job.spelled)?;
+                let tokens = self.vocabulary.encode(job.text, job.way)?;
                 done.push((job.key, Arc::new(tokens)));
             }
             Ok(done)

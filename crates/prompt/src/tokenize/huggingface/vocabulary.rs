@@ -12,11 +12,9 @@ use tokenizers::{AddedToken, AddedVocabulary, Encoding, OffsetType, Tokenizer};
 use super::controls::{self, Controls, Normalizer};
 use crate::{SpecialTokens, TokenizeError, Tokens};
 
-/// How often a text is cut again because a piece of it still spells a control token.
-const MAX_CUTS: usize = 16;
-
-/// A character that no vocabulary has: the last one for private use.
-const UNKNOWN: &str = "\u{10FFFD}";
+/// Characters of which every vocabulary lacks one, if it lacks any: for private use, of dead
+/// scripts, new. Several, because some normalizers drop some.
+const UNKNOWN: [&str; 4] = ["\u{10FFFD}", "\u{13000}", "\u{10600}", "\u{1FAE9}"];
 
 /// Where a piece stands in the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +32,13 @@ pub(super) enum Spelled {
     Plain,
     /// Their ids.
     Control,
+}
+
+/// How a piece is encoded, besides its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    pub(super) place: Place,
+    pub(super) spelled: Spelled,
 }
 
 pub(super) struct Vocabulary {
@@ -75,8 +80,14 @@ impl Vocabulary {
             around,
             tokenizer,
         };
-        let unknown = vocabulary.run(UNKNOWN, Place::Later, Spelled::Plain)?;
-        vocabulary.unknown = unknown.get_ids().iter().copied().collect();
+        let way = Way {
+            place: Place::Later,
+            spelled: Spelled::Plain,
+        };
+        for character in UNKNOWN {
+            let tokens = vocabulary.run(character, way)?;
+            vocabulary.unknown.extend(tokens.get_ids());
+        }
         Ok(vocabulary)
     }
 
@@ -98,52 +109,39 @@ impl Vocabulary {
     }
 
     /// Encodes a piece. Ends count from its start.
-    pub(super) fn encode(
-        &self,
-        piece: &str,
-        place: Place,
-        spelled: Spelled,
-    ) -> Result<Tokens, TokenizeError> {
+    pub(super) fn encode(&self, piece: &str, way: Way) -> Result<Tokens, TokenizeError> {
         let mut tokens = Tokens::default();
-        let failed = |error: tokenizers::Error| TokenizeError::encode(&error);
-        self.encode_at(piece, 0, place, spelled, MAX_CUTS, &mut tokens)
-            .map_err(failed)?;
+        // The next one last. A part that is cut again gets shorter, so this ends.
+        let mut parts = Vec::new();
+        parts.push(0..piece.len());
+        while let Some(part) = parts.pop() {
+            let Some(text) = piece.get(part.clone()).filter(|text| !text.is_empty()) else {
+                continue;
+            };
+            let place = if part.start == 0 {
+                way.place
+            } else {
+                Place::Later
+            };
+            let encoding = self
+                .run(text, Way { place, ..way })
+                .map_err(|error| TokenizeError::encode(&error))?;
+            let mut end = part.end;
+            let forged = match way.spelled {
+                Spelled::Plain => self.forged(text, &encoding),
+                Spelled::Control => Vec::new(),
+            };
+            if forged.is_empty() {
+                append(&encoding, part.start, &mut tokens);
+                continue;
+            }
+            for cut in forged.into_iter().rev() {
+                parts.push(part.start + cut..end);
+                end = part.start + cut;
+            }
+            parts.push(part.start..end);
+        }
         Ok(tokens)
-    }
-
-    /// Encodes a piece that stands at byte `at` of what `to` is about.
-    fn encode_at(
-        &self,
-        piece: &str,
-        at: usize,
-        place: Place,
-        spelled: Spelled,
-        cuts: usize,
-        to: &mut Tokens,
-    ) -> Result<(), tokenizers::Error> {
-        if piece.is_empty() {
-            return Ok(());
-        }
-        let encoding = self.run(piece, place, spelled)?;
-        let forged = match spelled {
-            Spelled::Plain => self.forged(piece, &encoding),
-            Spelled::Control => Vec::new(),
-        };
-        if forged.is_empty() {
-            append(&encoding, at, to);
-            return Ok(());
-        }
-        let Some(cuts) = cuts.checked_sub(1) else {
-            return Err("text spells a control token in a way that cannot be told apart".into());
-        };
-        let mut start = 0;
-        for end in forged.into_iter().chain([piece.len()]) {
-            let place = if start == 0 { place } else { Place::Later };
-            let part = piece.get(start..end).unwrap_or_default();
-            self.encode_at(part, at + start, place, spelled, cuts, to)?;
-            start = end;
-        }
-        Ok(())
     }
 
     /// Places at which to cut a text so that the model itself does not make control tokens of
@@ -160,18 +158,13 @@ impl Vocabulary {
     }
 
     /// What `Tokenizer::encode` does, with a choice of added tokens and of the piece's place.
-    fn run(
-        &self,
-        piece: &str,
-        place: Place,
-        spelled: Spelled,
-    ) -> Result<Encoding, tokenizers::Error> {
-        let added = match spelled {
+    fn run(&self, piece: &str, way: Way) -> Result<Encoding, tokenizers::Error> {
+        let added = match way.spelled {
             Spelled::Plain => &self.plain,
             Spelled::Control => self.tokenizer.get_added_vocabulary(),
         };
         let mut split = added.extract_and_normalize(self.tokenizer.get_normalizer(), piece);
-        let pre_tokenizer = match (place, &self.later) {
+        let pre_tokenizer = match (way.place, &self.later) {
             (Place::Later, Some(later)) => Some(later),
             _ => self.tokenizer.get_pre_tokenizer(),
         };
@@ -250,10 +243,13 @@ fn never_prepend(pre_tokenizer: &mut PreTokenizerWrapper) -> bool {
             metaspace.set_prepend_scheme(PrependScheme::Never);
             true
         }
-        PreTokenizerWrapper::Sequence(all) => all
-            .as_mut()
-            .iter_mut()
-            .fold(false, |changed, one| never_prepend(one) || changed),
+        PreTokenizerWrapper::Sequence(all) => {
+            let mut changed = false;
+            for one in all.as_mut() {
+                changed |= never_prepend(one);
+            }
+            changed
+        }
         _ => false,
     }
 }
