@@ -75,6 +75,10 @@ mod sign;
 mod error;
 
 #[cfg(test)]
+#[path = "../tests/support/kinds.rs"]
+#[expect(dead_code, reason = "not all that the tests from outside need")]
+mod kinds;
+#[cfg(test)]
 #[path = "../tests/support/tiny.rs"]
 mod tiny;
 
