@@ -166,6 +166,10 @@ mod readme {
 }
 
 #[cfg(test)]
+#[path = "../tests/support/kinds.rs"]
+#[expect(dead_code, reason = "not all that the tests from outside need")]
+mod kinds;
+#[cfg(test)]
 #[path = "../tests/support/tiny.rs"]
 mod tiny;
 
