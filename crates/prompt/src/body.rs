@@ -24,7 +24,8 @@
 //!
 //! # Anthropic
 //!
-//! A stored prefix is found if it ends at most 20 blocks before a marker. Where a turn adds more,
+//! A stored prefix is found if it ends a few blocks before a marker (20 at most, as the published
+//! rows have it). Where a turn adds more,
 //! as one with many tool calls does, a further marker stands where the previous request ended, or
 //! between.
 //!

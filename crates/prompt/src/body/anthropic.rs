@@ -1,7 +1,7 @@
 //! Anthropic's messages: system as a list of blocks, tool results inside user messages.
 
 use super::{
-    Api, BodyError, MediaProblem,
+    BodyError, MediaProblem,
     draft::Draft,
     media::{self, Shape},
     ordered::{Members, Ordered, object, text},
@@ -117,6 +117,5 @@ fn result<'a>(
 }
 
 fn marked<'a>(draft: &Draft<'a>, block: &Block<'_>, json: Ordered<'a>) -> Ordered<'a> {
-    debug_assert_eq!(draft.api, Api::AnthropicMessages, "its marker");
     json.with_some(draft.marker(block, object([("type", text("ephemeral"))])))
 }

@@ -140,16 +140,36 @@ impl Desk<'_> {
         if end <= stable_end {
             return;
         }
-        let reach = lookback.saturating_mul(self.left as usize + 1);
-        let mut start = stable_end;
-        if let Some(previous) = previous.filter(|previous| end.saturating_sub(*previous) > reach) {
-            let place = MarkerPlace::PreviousRequest;
-            if self.try_mark(place, stable_end, previous).is_err() {
-                self.plan.out_of_reach = Some(end - previous);
-            }
-            start = previous;
+        self.step_back(stable_end, end, lookback);
+        if let Some(previous) = previous {
+            self.reach(stable_end, previous, end, lookback);
         }
-        self.step_back(start, end, lookback);
+    }
+
+    /// Makes sure that a search from some marker comes to where the previous request ended.
+    fn reach(&mut self, stable_end: usize, previous: usize, end: usize, lookback: usize) {
+        let turns = self.spots.get(stable_end..previous).unwrap_or_default();
+        let Some(stored) = turns.iter().rposition(|spot| spot.markable) else {
+            return;
+        };
+        let stored = stable_end + stored;
+        let found = self.plan.marks.range(stored..=stored + lookback);
+        if found.count() > 0 || self.useless(stored).is_some() {
+            return;
+        }
+        if self.left == 0 {
+            // The oldest of those laid is of least use.
+            let mut marks = self.plan.marks.iter();
+            let laid = marks.find(|(_, place)| **place == MarkerPlace::History);
+            let laid = laid.map(|(index, _)| *index);
+            if laid.is_some_and(|index| self.plan.marks.remove(&index).is_some()) {
+                self.left += 1;
+            }
+        }
+        let place = MarkerPlace::PreviousRequest;
+        if self.try_mark(place, stable_end, previous).is_err() {
+            self.plan.out_of_reach = Some(end - previous);
+        }
     }
 
     /// From `end` back to `start`, a marker every `lookback` blocks.
