@@ -96,7 +96,7 @@
 //! * [`SignOptions`]: block size, model, tenant's secret, session, affinity, [`Align`].
 //! * [`Tokenize`]: a tokenizer of your own.
 //! * [`json`]: one text for one value. [`vllm`]: that engine's own block hashes. [`provider`]: what
-//!   hosted providers cache.
+//!   hosted providers cache. [`body`]: the request body for each of them, markers included.
 //! * [`Error`]: one type for all of it, with segment and position.
 //!
 //! # What is named, and how far it can be trusted
@@ -157,6 +157,8 @@ pub mod json;
 pub mod vllm;
 
 pub mod provider;
+
+pub mod body;
 
 mod error;
 
