@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use headwater::signature::{BlockSize, Route, RouteEcho};
 use headwater::{
-    AffinityMode, BytesTokenizer, HfTokenizer, Salt, SignOptions, SignedPrompt, SpecialTokens,
-    Tokenize,
+    AffinityMode, Align, BytesTokenizer, HfTokenizer, Salt, SignOptions, SignedPrompt,
+    SpecialTokens, Tokenize,
 };
 
 mod prompt_file;
@@ -19,6 +19,8 @@ mod source;
 mod locate;
 
 mod report;
+
+mod json;
 
 use prompt_file::PromptFile;
 
@@ -63,6 +65,9 @@ pub(crate) struct Args {
     /// What Prefix-Affinity keeps together: auto, session, static or spread:K
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = affinity_mode)]
     affinity: AffinityMode,
+    /// Lengthen stable parts to a block border: off, or newlines, which changes the prompt
+    #[arg(long, value_name = "HOW", default_value = "off", value_parser = align)]
+    align: Align,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -136,6 +141,7 @@ fn options(args: &Args, file: &PromptFile) -> anyhow::Result<SignOptions> {
             .map(str::to_owned),
         affinity: args.affinity,
         echo,
+        align: args.align,
     })
 }
 
@@ -171,6 +177,14 @@ fn route_tag(text: &str) -> Result<headwater::signature::RouteTag, String> {
     route.map(|route| route.worker).map_err(|error| {
         format!("{error}; copy the whole value of the last answer's Prefix-Route header")
     })
+}
+
+fn align(text: &str) -> Result<Align, String> {
+    match text {
+        "off" => Ok(Align::Off),
+        "newlines" => Ok(Align::Newlines),
+        _ => Err("expected off or newlines".to_owned()),
+    }
 }
 
 fn affinity_mode(text: &str) -> Result<AffinityMode, String> {

@@ -82,7 +82,17 @@ fn the_report_has_text_counts_changes_and_headers() {
 prompt     p.yaml, 2 messages, 192 bytes
 tokenizer  bytes/4le/1
 tokens     48: 3 whole blocks of 16 and 0 more
-rungs      1 2
+segments      tokens     bytes   changes
+                  22        86         1  segment 0 `rules` (system, static)
+                   6        26         0  segment 1 (user, dynamic)
+borders       tokens    stable   aligned
+                  26        26        16  static end
+                  29        29        16  turn 0
+                  42        42        32  turn 1
+rungs         blocks    tokens
+                   1        16  9d7b0fc0f2422c82  static end, turn 0
+                   2        32  b7684db54caba116  turn 1
+reusable   16 tokens by the same template, 16 by the same tenant, 32 by the next turn
 cleaning   1 change
   segment 0, 1:64: trailing_space: remove ⟨U+0020⟩
 ---- text ----
@@ -119,7 +129,12 @@ fn json_has_everything_once() {
         "block_size",
         "tokenizer",
         "fingerprint",
+        "segments",
+        "borders",
         "rungs",
+        "reuse",
+        "paddings",
+        "risks",
         "changes",
         "warnings",
         "headers",

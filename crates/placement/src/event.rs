@@ -11,7 +11,7 @@ use crate::request::Request;
 pub enum Event<'a> {
     /// A worker was configured or discovered; of a known one, its weight changed.
     ///
-    /// It begins as [`WorkerState::Starting`] and in generation 0.
+    /// It begins as [`WorkerState::Starting`] and in the default generation.
     Joined {
         /// `WorkerId::of(name)`.
         worker: WorkerId,

@@ -70,9 +70,37 @@ impl fmt::Debug for WorkerId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Which life of its process a worker is in; another number means an empty cache.
+/// Which life of its process a worker is in; another one means an empty cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Generation(pub u64);
+pub struct Generation {
+    /// When the process began by its own account, in seconds since 1970; 0 if it does not say.
+    /// Every router sees the same, so this alone decides the route tag.
+    pub started: u64,
+    /// Restarts that this caller has noticed of a process that does not say. Another router may
+    /// have noticed fewer, so the tag must not depend on it: two routers would reject each
+    /// other's echoes for good.
+    pub noticed: u64,
+}
+
+impl Generation {
+    /// The life that began at this time.
+    #[must_use]
+    pub const fn started(seconds: u64) -> Self {
+        Self {
+            started: seconds,
+            noticed: 0,
+        }
+    }
+
+    /// The next life of a process that does not say when it began.
+    #[must_use]
+    pub const fn after_restart(self) -> Self {
+        Self {
+            started: self.started,
+            noticed: self.noticed.wrapping_add(1),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -72,7 +72,7 @@
 //! fleet.observe(start, &Event::Finished { worker: home, request: first });
 //!
 //! // The worker restarts, so its cache is empty.
-//! let generation = Generation(1);
+//! let generation = Generation::default().after_restart();
 //! fleet.observe(start, &Event::Generation { worker: home, generation });
 //! assert_eq!(fleet.place(start, &request)?.matched_tokens, 0);
 //!

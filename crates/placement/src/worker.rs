@@ -57,7 +57,7 @@ impl Worker {
             weight: sound_weight(weight),
             state: WorkerState::Starting,
             generation,
-            tag: RouteTag::of(name, generation.0),
+            tag: RouteTag::of(name, generation.started),
             prefill: settings.prefill,
             own: Load::default(),
             watermark: Watermark::default(),
@@ -76,7 +76,7 @@ impl Worker {
     /// stay counted until the caller says how each of them ended.
     pub(crate) fn restart(&mut self, generation: Generation) {
         self.generation = generation;
-        self.tag = RouteTag::of(&self.name, generation.0);
+        self.tag = RouteTag::of(&self.name, generation.started);
         self.watermark = Watermark::default();
         self.report = None;
         self.cache_tokens = None;

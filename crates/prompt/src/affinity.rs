@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use headwater_signature::{AffinityKey, PrefixHash, Seed};
 
 use crate::{
-    Role, Volatility,
+    Role, SignOptions, Volatility,
     render::{Rendered, Turn},
 };
 
@@ -30,31 +30,46 @@ pub enum AffinityMode {
 /// What [`AffinityMode::Auto`] spreads over when it knows of no conversation.
 const AUTO_WAYS: NonZeroU32 = NonZeroU32::new(4).expect("4 is not 0");
 
+/// Whether something tells this conversation from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// A session id, or history.
+    Conversation,
+    /// Only a first question.
+    FirstTurn,
+}
+
+impl Known {
+    pub(crate) fn of(options: &SignOptions, rendered: &Rendered) -> Self {
+        // Segments of a plain prompt do not tell turns apart.
+        let history = rendered.messages.is_some() && user_turns(rendered).nth(1).is_some();
+        if options.session.is_some() || history {
+            Self::Conversation
+        } else {
+            Self::FirstTurn
+        }
+    }
+}
+
 /// Makes the key. `static_prefix` is the name of the static part; without one (shorter than a
 /// block) there is nothing worth sharing, and every mode keys by conversation.
 pub(crate) fn key(
     mode: AffinityMode,
     seed: &Seed,
-    session: Option<&str>,
+    session: &str,
+    known: Known,
     static_prefix: Option<PrefixHash>,
-    rendered: &Rendered,
 ) -> AffinityKey {
-    let conversation = || match session {
-        Some(id) => AffinityKey::session(seed, id),
-        None => AffinityKey::session(seed, &first_turn(rendered)),
-    };
-    // Segments of a plain prompt do not tell turns apart.
-    let history = rendered.messages.is_some() && user_turns(rendered).count() > 1;
-    let known = session.is_some() || history;
+    let conversation = AffinityKey::session(seed, session);
     match (mode, static_prefix) {
         (AffinityMode::Static, Some(prefix)) => AffinityKey::prefix(prefix),
         (AffinityMode::Spread(ways), Some(prefix)) => {
-            AffinityKey::spread(prefix, conversation(), ways)
+            AffinityKey::spread(prefix, conversation, ways)
         }
-        (AffinityMode::Auto, Some(prefix)) if !known => {
-            AffinityKey::spread(prefix, conversation(), AUTO_WAYS)
+        (AffinityMode::Auto, Some(prefix)) if known == Known::FirstTurn => {
+            AffinityKey::spread(prefix, conversation, AUTO_WAYS)
         }
-        _ => conversation(),
+        _ => conversation,
     }
 }
 
@@ -65,9 +80,14 @@ fn user_turns(rendered: &Rendered) -> impl Iterator<Item = &Turn> {
     })
 }
 
+/// Whether there is a first turn, which history then keeps.
+pub(crate) fn has_user_turn(rendered: &Rendered) -> bool {
+    user_turns(rendered).next().is_some()
+}
+
 /// Stands for a session id. A prefix hash would not do: it ends at a whole block, and a short
 /// first question on a long static part would not move it.
-fn first_turn(rendered: &Rendered) -> String {
+pub(crate) fn first_turn(rendered: &Rendered) -> String {
     let end = user_turns(rendered)
         .next()
         .map_or(rendered.text.len(), |turn| turn.end);

@@ -1,10 +1,11 @@
 //! Why a prompt could not be built, tokenized or signed. Messages never quote prompt text.
 
 use std::fmt;
+use std::ops::Range;
 
 use headwater_text::{CleanError, Position};
 
-use crate::SegmentLabel;
+use crate::{SegmentLabel, json::JsonError};
 
 /// Why segments do not make a prompt.
 #[derive(Clone, Debug)]
@@ -42,6 +43,26 @@ pub enum PromptError {
         /// Where it stands in the segment's text.
         position: Position,
     },
+    /// Tools that are no JSON, or not in a form that all readers understand alike.
+    Json {
+        /// Which segment.
+        segment: SegmentLabel,
+        /// The first thing wrong. Its pointer begins with the tool's place in the list; its
+        /// position is in that tool's own text.
+        error: JsonError,
+    },
+    /// A conversation has no such turns.
+    NoTurns {
+        /// Which were asked for.
+        asked: Range<usize>,
+        /// How many there are.
+        turns: usize,
+    },
+    /// A fact's name is none.
+    FactName {
+        /// Which fact.
+        segment: SegmentLabel,
+    },
 }
 
 impl PromptError {
@@ -55,7 +76,12 @@ impl PromptError {
             Self::Marker {
                 segment, position, ..
             } => Some((segment, *position)),
-            Self::NoSegments | Self::OutOfOrder { .. } | Self::MixedRoles { .. } => None,
+            Self::Json { segment, error } => Some((segment, error.position)),
+            Self::FactName { segment } => Some((segment, Position { line: 1, column: 1 })),
+            Self::NoSegments
+            | Self::OutOfOrder { .. }
+            | Self::MixedRoles { .. }
+            | Self::NoTurns { .. } => None,
         }
     }
 
@@ -78,6 +104,20 @@ impl PromptError {
                 )
             }
             Self::Refused { error, .. } => refused(error),
+            Self::Json { error, .. } => {
+                format!(
+                    "`{}`: {}",
+                    error.pointer.escape_debug(),
+                    error.kind.problem()
+                )
+            }
+            Self::NoTurns { asked, turns } => format!(
+                "there are no turns {}..{} in a conversation of {turns}; count from 0",
+                asked.start, asked.end
+            ),
+            Self::FactName { .. } => {
+                "the fact's name is no name; use letters, digits, `_` and `-`".to_owned()
+            }
             Self::Marker { marker, .. } => format!(
                 "the text contains the message marker `{marker}`; remove it, or make the segment \
                  verbatim if the characters are meant"
@@ -118,6 +158,77 @@ impl fmt::Display for PromptError {
 
 impl std::error::Error for PromptError {}
 
+/// Everything that can go wrong between the pieces of a prompt and its headers, for callers who
+/// want one type. `?` turns each of the others into it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The pieces make no prompt.
+    Prompt(PromptError),
+    /// The prompt cannot be signed.
+    Sign(SignError),
+    /// The prompt makes no request body for a provider.
+    Body(crate::body::BodyError),
+    /// The template cannot be rendered with these values.
+    Template(headwater_template::RenderError),
+}
+
+impl Error {
+    /// The segment and the place in its text, for errors that have one.
+    pub fn place(&self) -> Option<(&SegmentLabel, Position)> {
+        match self {
+            Self::Prompt(error) => error.place(),
+            Self::Sign(_) | Self::Body(_) | Self::Template(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prompt(error) => error.fmt(f),
+            Self::Sign(error) => error.fmt(f),
+            Self::Body(error) => error.fmt(f),
+            Self::Template(error) => write!(f, "the template cannot be rendered: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Prompt(error) => error.source(),
+            Self::Sign(error) => error.source(),
+            Self::Body(error) => error.source(),
+            Self::Template(error) => Some(error),
+        }
+    }
+}
+
+impl From<PromptError> for Error {
+    fn from(error: PromptError) -> Self {
+        Self::Prompt(error)
+    }
+}
+
+impl From<SignError> for Error {
+    fn from(error: SignError) -> Self {
+        Self::Sign(error)
+    }
+}
+
+impl From<crate::body::BodyError> for Error {
+    fn from(error: crate::body::BodyError) -> Self {
+        Self::Body(error)
+    }
+}
+
+impl From<TokenizeError> for Error {
+    fn from(error: TokenizeError) -> Self {
+        Self::Sign(SignError::Tokenize(error))
+    }
+}
+
 /// Why a text has no tokens.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -140,6 +251,8 @@ pub enum TokenizeErrorKind {
     Broken,
     /// The vocabulary cannot express the text.
     Encode,
+    /// The text begins with the start token that would be added in front of it.
+    SecondStart,
 }
 
 impl TokenizeError {
@@ -151,6 +264,18 @@ impl TokenizeError {
         );
         Self {
             kind: TokenizeErrorKind::Encode,
+            message,
+            source: None,
+        }
+    }
+
+    pub(crate) fn second_start(token: &str) -> Self {
+        let message = format!(
+            "the prompt begins with `{token}`, and the tokenizer would add `{token}` in front of \
+             it; sign with `SpecialTokens::Omitted`, or take the token out of the text"
+        );
+        Self {
+            kind: TokenizeErrorKind::SecondStart,
             message,
             source: None,
         }

@@ -4,14 +4,15 @@ use headwater_text::{LineTable, Position, Profile, Sighting};
 
 use crate::{
     Cleaning, PromptError, Role, Segment, SegmentLabel, Volatility,
-    render::{MESSAGE_END, MESSAGE_START},
+    message::{Media, ToolCall},
+    render::MARKERS,
 };
 
 /// A prompt whose segments are in order, cleaned, and free of what could hide in text.
 ///
 /// Its text comes only together with its signature, from [`sign`](Self::sign): what is signed is
 /// what is sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Prompt {
     pub(crate) segments: Vec<CleanSegment>,
     pub(crate) changes: Vec<Change>,
@@ -23,6 +24,34 @@ pub struct Prompt {
 pub(crate) struct CleanSegment {
     pub(crate) label: SegmentLabel,
     pub(crate) text: String,
+    pub(crate) joint: Joint,
+    pub(crate) body: Body,
+}
+
+/// How a segment stands to the one before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Joint {
+    /// In one message with it where both have the same role.
+    ByRole,
+    /// It begins a message.
+    Opens,
+    /// It begins a message that answers the tool call of this id.
+    Answers(String),
+    /// It is part of the same message.
+    Joins,
+}
+
+/// Where a segment's text goes in the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// Into the content of a message.
+    Text,
+    /// Nowhere: this part of the message does.
+    Media(Media),
+    /// Nowhere: this call does.
+    Call(ToolCall),
+    /// Beside the messages.
+    Tools,
 }
 
 impl CleanSegment {
@@ -127,13 +156,9 @@ impl PromptDraft {
         if self.segments.is_empty() {
             return Err(PromptError::NoSegments);
         }
-        let mut prompt = Prompt {
-            segments: Vec::new(),
-            changes: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut prompt = Prompt::default();
         for (label, segment) in self.segments {
-            prompt.add(label, &segment)?;
+            prompt.add(label, &segment, Joint::ByRole)?;
         }
         Ok(prompt)
     }
@@ -150,7 +175,13 @@ impl Prompt {
         &self.warnings
     }
 
-    fn add(&mut self, label: SegmentLabel, segment: &Segment) -> Result<(), PromptError> {
+    /// Cleans a segment and puts it behind the others.
+    pub(crate) fn add(
+        &mut self,
+        label: SegmentLabel,
+        segment: &Segment,
+        joint: Joint,
+    ) -> Result<(), PromptError> {
         let profile = profile(label.volatility, segment.cleaning);
         let clean = if label.index == 0 {
             headwater_text::clean
@@ -192,6 +223,8 @@ impl Prompt {
         self.segments.push(CleanSegment {
             label,
             text: cleaned.text,
+            joint,
+            body: Body::Text,
         });
         Ok(())
     }
@@ -214,7 +247,7 @@ fn marker_in(
 ) -> Option<(&'static str, Position)> {
     label.role?;
     let find = |text: &str| {
-        let found = [MESSAGE_START, MESSAGE_END].map(|marker| Some((text.find(marker)?, marker)));
+        let found = MARKERS.map(|marker| Some((text.find(marker)?, marker)));
         let (at, marker) = found.into_iter().flatten().min()?;
         Some((marker, LineTable::new(text).position(at)))
     };

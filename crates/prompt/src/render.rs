@@ -6,10 +6,23 @@
 
 use std::ops::Range;
 
-use crate::{Role, Volatility, prompt::CleanSegment};
+use crate::{
+    Message, Role, SegmentLabel, Volatility,
+    message::Attachment,
+    prompt::{Body, CleanSegment, Joint},
+};
 
 pub(crate) const MESSAGE_START: &str = "<|im_start|>";
 pub(crate) const MESSAGE_END: &str = "<|im_end|>";
+/// Stands before the digest of an image or of sound.
+pub(crate) const MEDIA: &str = "<|headwater:media|>";
+/// Stands before a tool call.
+pub(crate) const CALL: &str = "<|headwater:call|>";
+/// What text of a message must not contain without a warning.
+pub(crate) const MARKERS: [&str; 4] = [MESSAGE_START, MESSAGE_END, MEDIA, CALL];
+
+/// What a role line says of the tools that a model may call.
+const TOOLS: &str = "tools";
 
 /// How segments become text. The name is part of the fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +40,16 @@ impl Renderer {
             Self::ChatMl => "chatml/1",
         }
     }
+
+    pub(crate) fn of(segments: &[CleanSegment]) -> Self {
+        let first = segments.first();
+        let chat = first
+            .is_some_and(|segment| segment.role().is_some() || matches!(segment.body, Body::Tools));
+        if chat { Self::ChatMl } else { Self::Plain }
+    }
 }
 
-/// A chat message: the texts of consecutive segments of one role.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Message {
-    /// Who speaks.
-    pub role: Role,
-    /// The canonical text.
-    pub content: String,
-}
-
-/// A prompt's text with the places that matter in it, all in bytes.
+/// A prompt's text with the places that matter in it, all in bytes. It grows at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     pub(crate) renderer: Renderer,
@@ -54,6 +64,12 @@ pub(crate) struct Rendered {
     pub(crate) turns: Vec<Turn>,
     /// The messages, unless the prompt is plain.
     pub(crate) messages: Option<Vec<Message>>,
+    /// The tools in canonical JSON.
+    pub(crate) tools: Option<String>,
+    /// Where each segment stands.
+    pub(crate) pieces: Vec<Piece>,
+    /// The message being written.
+    open: Option<Turn>,
 }
 
 /// Where a message, or a segment of a plain prompt, ends.
@@ -64,95 +80,231 @@ pub(crate) struct Turn {
     pub(crate) volatility: Volatility,
 }
 
-pub(crate) fn render(segments: &[CleanSegment]) -> Rendered {
-    let chat = segments
-        .first()
-        .is_some_and(|segment| segment.role().is_some());
-    let renderer = if chat {
-        Renderer::ChatMl
-    } else {
-        Renderer::Plain
-    };
-    let mut page = Page(Rendered {
-        renderer,
-        text: String::new(),
-        markers: Vec::new(),
-        static_end: None,
-        semi_static_end: None,
-        turns: Vec::new(),
-        messages: chat.then(Vec::new),
-    });
-    let mut open: Option<Role> = None;
-    for (index, segment) in segments.iter().enumerate() {
-        if let Some(role) = segment.role()
-            && open != Some(role)
-        {
-            page.open_message(role);
-            open = Some(role);
-        }
-        page.write(segment);
-        let next = segments.get(index + 1);
-        if segment.role().is_none() || next.map(CleanSegment::role) != Some(open) {
-            page.end_turn(segment);
-        }
-    }
-    if chat {
-        page.marker(MESSAGE_START);
-        page.0.text.push_str(Role::Assistant.as_str());
-        page.0.text.push('\n');
-    }
-    page.0
+/// Where a segment stands in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) label: SegmentLabel,
+    pub(crate) range: Range<usize>,
+    pub(crate) joint: Joint,
+    pub(crate) body: Body,
 }
 
-/// The text while it is being written.
-struct Page(Rendered);
+/// The whole prompt, up to where the model is to speak.
+#[cfg(test)]
+pub(crate) fn render(segments: &[CleanSegment]) -> Rendered {
+    let mut rendered = Rendered::new(Renderer::of(segments));
+    for segment in segments {
+        rendered.add(segment);
+    }
+    rendered.invite();
+    rendered
+}
 
-impl Page {
-    fn open_message(&mut self, role: Role) {
+impl Rendered {
+    pub(crate) fn new(renderer: Renderer) -> Self {
+        Self {
+            renderer,
+            text: String::new(),
+            markers: Vec::new(),
+            static_end: None,
+            semi_static_end: None,
+            turns: Vec::new(),
+            messages: (renderer == Renderer::ChatMl).then(Vec::new),
+            tools: None,
+            pieces: Vec::new(),
+            open: None,
+        }
+    }
+
+    /// Writes a segment behind the others. One that begins a message ends the one before.
+    pub(crate) fn add(&mut self, segment: &CleanSegment) {
+        let joint = self.joint(segment);
+        if !matches!(joint, Joint::Joins) {
+            self.close();
+            self.open(segment, &joint);
+        }
+        let start = self.text.len();
+        self.text.push_str(&segment.text);
+        self.keep_body(segment);
+        self.pieces.push(Piece {
+            label: segment.label.clone(),
+            range: start..self.text.len(),
+            joint,
+            body: segment.body.clone(),
+        });
+        self.mark_end(segment.label.volatility);
+    }
+
+    /// Adds to the last segment what is no part of the caller's text, while its message is open.
+    pub(crate) fn pad(&mut self, padding: &str) {
+        let Some(piece) = self.pieces.last_mut() else {
+            return;
+        };
+        self.text.push_str(padding);
+        piece.range.end = self.text.len();
+        let volatility = piece.label.volatility;
+        if matches!(piece.body, Body::Text)
+            && let Some(message) = self.messages.as_mut().and_then(|all| all.last_mut())
+        {
+            message.content.push_str(padding);
+        }
+        self.mark_end(volatility);
+    }
+
+    /// Ends the message being written.
+    pub(crate) fn close(&mut self) {
+        let Some(turn) = self.open.take() else {
+            return;
+        };
+        if self.renderer == Renderer::ChatMl {
+            self.marker(MESSAGE_END);
+            self.text.push('\n');
+        }
+        self.turns.push(Turn {
+            end: self.text.len(),
+            ..turn
+        });
+    }
+
+    /// Ends the messages and, in a chat, begins the model's: the form that is signed.
+    pub(crate) fn invite(&mut self) {
+        self.close();
+        if self.renderer == Renderer::ChatMl && self.end() == self.text.len() {
+            self.marker(MESSAGE_START);
+            self.text.push_str(Role::Assistant.as_str());
+            self.text.push('\n');
+        }
+    }
+
+    /// Takes the invitation back, so that more can be written.
+    pub(crate) fn reopen(&mut self) {
+        if self.open.is_none() {
+            self.cut_text(self.end());
+        }
+    }
+
+    /// Where the last ended message ends, in bytes.
+    pub(crate) fn end(&self) -> usize {
+        self.turns.last().map_or(0, |turn| turn.end)
+    }
+
+    /// Takes away the segments from `piece` on, which must be dynamic and begin a message, and
+    /// gives them back.
+    pub(crate) fn cut(&mut self, piece: usize) -> Vec<CleanSegment> {
+        self.close();
+        self.reopen();
+        let start = self.pieces.get(piece).map_or(self.text.len(), |piece| {
+            let before = self.turns.iter().rev().map(|turn| turn.end);
+            before
+                .into_iter()
+                .find(|end| *end <= piece.range.start)
+                .unwrap_or(0)
+        });
+        let taken = self.pieces.split_off(piece.min(self.pieces.len()));
+        let segments = taken.into_iter().map(|piece| CleanSegment {
+            text: self.text.get(piece.range).unwrap_or_default().to_owned(),
+            label: piece.label,
+            joint: piece.joint,
+            body: piece.body,
+        });
+        let segments = segments.collect();
+        let messages = self.pieces.iter().filter(|piece| {
+            !matches!(piece.joint, Joint::Joins) && !matches!(piece.body, Body::Tools)
+        });
+        let messages = messages.count();
+        if let Some(all) = &mut self.messages {
+            all.truncate(messages);
+        }
+        self.turns.retain(|turn| turn.end <= start);
+        self.cut_text(start);
+        segments
+    }
+
+    fn cut_text(&mut self, end: usize) {
+        self.text.truncate(end);
+        let kept = self.markers.partition_point(|marker| marker.end <= end);
+        self.markers.truncate(kept);
+    }
+
+    /// Where neighbours of one role are one message, the text says who speaks only once.
+    fn joint(&self, segment: &CleanSegment) -> Joint {
+        let continues = self.renderer == Renderer::ChatMl
+            && self
+                .open
+                .is_some_and(|open| open.role == segment.role() && open.role.is_some());
+        match &segment.joint {
+            Joint::ByRole if continues => Joint::Joins,
+            Joint::ByRole => Joint::Opens,
+            Joint::Joins if self.open.is_none() => Joint::Opens,
+            joint => joint.clone(),
+        }
+    }
+
+    fn open(&mut self, segment: &CleanSegment, joint: &Joint) {
+        self.open = Some(Turn {
+            end: 0,
+            role: segment.role(),
+            volatility: segment.label.volatility,
+        });
+        if self.renderer == Renderer::Plain {
+            return;
+        }
         self.marker(MESSAGE_START);
-        self.0.text.push_str(role.as_str());
-        self.0.text.push('\n');
-        if let Some(messages) = &mut self.0.messages {
+        let speaker = segment.role().map_or(TOOLS, Role::as_str);
+        self.text.push_str(speaker);
+        let call_id = match joint {
+            Joint::Answers(id) => Some(id.clone()),
+            Joint::ByRole | Joint::Opens | Joint::Joins => None,
+        };
+        if let Some(id) = &call_id {
+            // Quoted, so that no id can end the line.
+            self.text.push(' ');
+            self.text
+                .push_str(&serde_json::Value::from(id.as_str()).to_string());
+        }
+        self.text.push('\n');
+        if let (Some(messages), Some(role)) = (&mut self.messages, segment.role()) {
             messages.push(Message {
-                role,
-                content: String::new(),
+                call_id,
+                ..Message::new(role)
             });
         }
     }
 
-    fn write(&mut self, segment: &CleanSegment) {
-        self.0.text.push_str(&segment.text);
-        if let Some(message) = self
-            .0
-            .messages
-            .as_mut()
-            .and_then(|messages| messages.last_mut())
-        {
-            message.content.push_str(&segment.text);
+    fn keep_body(&mut self, segment: &CleanSegment) {
+        if matches!(segment.body, Body::Tools) {
+            self.tools = Some(segment.text.clone());
+            return;
         }
-        let end = Some(self.0.text.len());
-        match segment.label.volatility {
-            Volatility::Static => self.0.static_end = end,
-            Volatility::SemiStatic => self.0.semi_static_end = end,
-            Volatility::Dynamic => {}
+        let Some(message) = self.messages.as_mut().and_then(|all| all.last_mut()) else {
+            return;
+        };
+        match &segment.body {
+            Body::Tools => {}
+            Body::Text => message.content.push_str(&segment.text),
+            Body::Media(media) => message.attachments.push(Attachment {
+                at: message.content.len(),
+                media: media.clone(),
+            }),
+            Body::Call(call) => message.calls.push(call.clone()),
         }
     }
 
-    fn end_turn(&mut self, segment: &CleanSegment) {
-        if segment.role().is_some() {
-            self.marker(MESSAGE_END);
-            self.0.text.push('\n');
+    fn mark_end(&mut self, volatility: Volatility) {
+        let end = Some(self.text.len());
+        match volatility {
+            Volatility::Static => self.static_end = end,
+            Volatility::SemiStatic => self.semi_static_end = end,
+            Volatility::Dynamic => {}
         }
-        self.0.turns.push(Turn {
-            end: self.0.text.len(),
-            role: segment.role(),
-            volatility: segment.label.volatility,
-        });
+        if let Some(open) = &mut self.open {
+            open.volatility = volatility;
+        }
     }
 
     fn marker(&mut self, marker: &str) {
-        let start = self.0.text.len();
-        self.0.text.push_str(marker);
-        self.0.markers.push(start..self.0.text.len());
+        let start = self.text.len();
+        self.text.push_str(marker);
+        self.markers.push(start..self.text.len());
     }
 }

@@ -1,17 +1,18 @@
 //! The pipeline: render, tokenize, chain, choose rungs, and keep text and signature together.
 
 use std::fmt;
+use std::sync::Arc;
 
-use headwater_signature::{
-    AffinityKey, BlockSize, Chain, HEADER_AFFINITY, HEADER_SIGNATURE, PrefixHash, RouteEcho, Rung,
-    Scheme, Seed, Signature,
-};
+use headwater_signature::{BlockSize, Chain, PrefixHash, RouteEcho, Rung, Scheme, Seed, Signature};
 
 use crate::{
-    AffinityMode, Change, Message, Prompt, SignError, SpecialTokens, Tokenize, Warning, affinity,
-    render::{self, MESSAGE_START, Rendered, Renderer},
+    AffinityMode, Align, Prompt, SignError, SignedPrompt, SpecialTokens, Tokenize, Tokens,
+    affinity, align,
+    borders::{Borders, StableParts},
+    render::{Rendered, Renderer},
     rungs,
     seam::Seams,
+    signed::Notes,
 };
 
 /// What a signature depends on besides text and tokenizer.
@@ -31,6 +32,8 @@ pub struct SignOptions {
     pub affinity: AffinityMode,
     /// Where the conversation's last answer came from, from its `Prefix-Route` header.
     pub echo: Option<RouteEcho>,
+    /// Whether stable parts are lengthened to a block border.
+    pub align: Align,
 }
 
 /// A tenant's secret, which keeps others from telling that two tenants sent the same prompt.
@@ -58,6 +61,13 @@ impl Salt {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// What an engine may know of it: the same for all requests of the tenant, and no way back.
+    fn cache_salt(&self) -> Option<Arc<str>> {
+        const CONTEXT: &str = "headwater cache salt v1";
+        let derived = blake3::Hash::from_bytes(blake3::derive_key(CONTEXT, &self.0));
+        (!self.is_empty()).then(|| derived.to_hex().as_str().into())
+    }
 }
 
 impl fmt::Debug for Salt {
@@ -66,193 +76,103 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// A prompt's text and the names of its prefixes. Neither can be had without the other.
-#[derive(Clone)]
-pub struct SignedPrompt {
-    rendered: Rendered,
-    signature: Signature,
-    affinity: AffinityKey,
-    blocks: u32,
-    changes: Vec<Change>,
-    warnings: Vec<Warning>,
-}
-
 impl Prompt {
     /// Renders, tokenizes and names the prompt.
     ///
     /// # Errors
     /// The tokenizer fails, or there are more tokens than a header can say.
-    pub fn sign(
+    pub fn sign<T: Tokenize + ?Sized>(
         &self,
-        tokenizer: &impl Tokenize,
+        tokenizer: &T,
         options: &SignOptions,
     ) -> Result<SignedPrompt, SignError> {
-        let rendered = render::render(&self.segments);
+        let mut rendered = Rendered::new(Renderer::of(&self.segments));
+        let paddings = align::lay_out(&mut rendered, &self.segments, tokenizer, options)?;
+        rendered.invite();
+        tokenizer.check(&rendered.text)?;
         let tokens = tokenizer.encode(&rendered.text, &rendered.markers)?;
-        let count = u32::try_from(tokens.ids.len()).map_err(|_| SignError::TooLong {
-            tokens: tokens.ids.len(),
-        })?;
         let seed = seed(tokenizer, rendered.renderer, options);
         let mut chain = seed.chain();
         chain.extend(&tokens.ids);
-        let seams = Seams {
-            tokenizer,
-            rendered: &rendered,
-            tokens: &tokens,
-        };
-        let borders = Borders::find(&seams, options.block, count)?;
-        let rungs = name(&chain, &rungs::choose(&borders.wanted(), borders.limit));
-        let signature = Signature::new(
-            options.block,
-            count,
-            seed.fingerprint(),
-            &rungs,
-            options.echo,
-        )
-        .map_err(SignError::Signature)?;
-        let static_prefix = hash_at(&chain, borders.static_end);
-        let affinity = affinity::key(
-            options.affinity,
-            &seed,
-            options.session.as_deref(),
-            static_prefix,
-            &rendered,
-        );
-        Ok(SignedPrompt {
-            rendered,
-            signature,
-            affinity,
-            blocks: count / options.block.get(),
+        let notes = Notes {
             changes: self.changes.clone(),
             warnings: self.warnings.clone(),
-        })
-    }
-}
-
-impl SignedPrompt {
-    /// The canonical text, for an endpoint that completes text. A chat prompt's text ends where
-    /// the model is to speak.
-    pub fn text(&self) -> &str {
-        &self.rendered.text
-    }
-
-    /// The messages, for a chat endpoint. `None` for a prompt without roles.
-    pub fn messages(&self) -> Option<&[Message]> {
-        self.rendered.messages.as_deref()
-    }
-
-    /// The messages in the JSON form of chat endpoints: `[{"role": …, "content": …}, …]`.
-    pub fn messages_json(&self) -> Option<serde_json::Value> {
-        let messages = self.messages()?.iter();
-        Some(
-            messages
-                .map(|m| serde_json::json!({"role": m.role.as_str(), "content": m.content}))
-                .collect(),
-        )
-    }
-
-    /// Tokens in the whole prompt, as the tokenizer counts them.
-    pub fn tokens(&self) -> u32 {
-        self.signature.tokens()
-    }
-
-    /// Whole blocks in the prompt.
-    pub fn blocks(&self) -> u32 {
-        self.blocks
-    }
-
-    /// The names of the prefixes. Without rungs for a prompt shorter than a block.
-    pub fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    /// The conversation's key.
-    pub fn affinity(&self) -> AffinityKey {
-        self.affinity
-    }
-
-    /// Header names, in lower case, with their values: send both with the request.
-    pub fn headers(&self) -> [(&'static str, String); 2] {
-        [
-            (HEADER_SIGNATURE, self.signature.to_string()),
-            (HEADER_AFFINITY, self.affinity.to_string()),
-        ]
-    }
-
-    /// What cleaning changed.
-    pub fn changes(&self) -> &[Change] {
-        &self.changes
-    }
-
-    /// What was kept and deserves a look.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-}
-
-impl fmt::Debug for SignedPrompt {
-    /// Shows the names and nothing of the text.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignedPrompt")
-            .field("signature", &self.signature)
-            .field("affinity", &self.affinity)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Borders in whole blocks that are stable.
-struct Borders {
-    static_end: u32,
-    semi_static_end: u32,
-    /// The newest turns, the very newest first.
-    turns: Vec<u32>,
-    /// What a rung may name at most.
-    limit: u32,
-}
-
-impl Borders {
-    fn find<T: Tokenize>(
-        seams: &Seams<'_, T>,
-        block: BlockSize,
-        tokens: u32,
-    ) -> Result<Self, SignError> {
-        let rendered = seams.rendered;
-        let blocks = |at: usize, next| -> Result<u32, SignError> {
-            let stable = u32::try_from(seams.stable(at, next)?).unwrap_or(u32::MAX);
-            Ok(stable / block.get())
+            paddings,
         };
-        // A message is always followed by the marker of the next one.
-        let next = rendered.messages.is_some().then_some(MESSAGE_START);
-        let ends = rendered
-            .turns
-            .iter()
-            .rev()
-            .map(|turn| blocks(turn.end, next));
-        let turns: Vec<u32> = ends.take(rungs::NEWEST_TURNS).collect::<Result<_, _>>()?;
-        // An engine computes at least the last token again, so the block it completes is no hit.
-        // Nor is the invitation to speak, which the next turn need not repeat.
-        let reusable = tokens.saturating_sub(1) / block.get();
-        let newest = turns.first().copied().unwrap_or_default();
-        Ok(Self {
-            static_end: rendered.static_end.map_or(Ok(0), |at| blocks(at, None))?,
-            semi_static_end: rendered
-                .semi_static_end
-                .map_or(Ok(0), |at| blocks(at, None))?,
-            turns,
-            limit: newest.min(reusable),
-        })
-    }
-
-    /// The most important border first.
-    fn wanted(&self) -> Vec<u32> {
-        [self.static_end, self.semi_static_end]
-            .into_iter()
-            .chain(self.turns.iter().copied())
-            .collect()
+        let sheet = Sheet {
+            first_turn: affinity::first_turn(&rendered),
+            rendered: Arc::new(rendered),
+            tokens: Arc::new(tokens),
+            notes: Arc::new(notes),
+            parts: None,
+        };
+        sheet.name(tokenizer, options, &seed, &chain)
     }
 }
 
-fn seed(tokenizer: &impl Tokenize, renderer: Renderer, options: &SignOptions) -> Seed {
+/// A prompt that has been rendered and tokenized.
+pub(crate) struct Sheet {
+    pub(crate) rendered: Arc<Rendered>,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) notes: Arc<Notes>,
+    /// Stands for a session id.
+    pub(crate) first_turn: String,
+    /// Where the stable parts end, if that is known.
+    pub(crate) parts: Option<StableParts>,
+}
+
+impl Sheet {
+    /// Names the prefixes. `chain` reaches the end of the last turn at least.
+    pub(crate) fn name<T: Tokenize + ?Sized>(
+        self,
+        tokenizer: &T,
+        options: &SignOptions,
+        seed: &Seed,
+        chain: &Chain,
+    ) -> Result<SignedPrompt, SignError> {
+        let tokens = self.tokens.ids.len();
+        let count = u32::try_from(tokens).map_err(|_| SignError::TooLong { tokens })?;
+        let seams = Seams {
+            tokenizer,
+            text: &self.rendered.text,
+            markers: &self.rendered.markers,
+            tokens: &self.tokens,
+        };
+        let block = options.block;
+        let parts = match self.parts {
+            Some(parts) => parts,
+            None => StableParts::find(&seams, &self.rendered)?,
+        };
+        let borders = Borders::find(&seams, &self.rendered, parts, block, count)?;
+        let rungs = name(chain, &rungs::choose(&borders.wanted(block), borders.limit));
+        let signature = Signature::new(block, count, seed.fingerprint(), &rungs, options.echo)
+            .map_err(SignError::Signature)?;
+        let static_blocks = parts.static_end.map_or(0, |border| border.blocks(block));
+        let affinity = affinity::key(
+            options.affinity,
+            seed,
+            options.session.as_deref().unwrap_or(&self.first_turn),
+            affinity::Known::of(options, &self.rendered),
+            hash_at(chain, static_blocks),
+        );
+        Ok(SignedPrompt {
+            rendered: self.rendered,
+            tokens: self.tokens,
+            borders,
+            signature,
+            affinity,
+            notes: self.notes,
+            model: options.model.as_str().into(),
+            cache_salt: options.salt.as_ref().and_then(Salt::cache_salt),
+        })
+    }
+}
+
+pub(crate) fn seed<T: Tokenize + ?Sized>(
+    tokenizer: &T,
+    renderer: Renderer,
+    options: &SignOptions,
+) -> Seed {
     Scheme {
         tokenizer: &tokenizer.identity(),
         template: renderer.as_str(),

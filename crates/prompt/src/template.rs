@@ -1,10 +1,8 @@
 //! A prompt from a template: its parts by volatility become the segments.
 
-use std::fmt;
+use headwater_template::{PromptTemplate, RenderOptions, Values};
 
-use headwater_template::{PromptTemplate, RenderError, RenderOptions, Values};
-
-use crate::{Cleaning, Prompt, PromptDraft, PromptError, Segment, Volatility};
+use crate::{Cleaning, Error, Prompt, PromptDraft, Segment, Volatility};
 
 impl Prompt {
     /// Renders a template and takes its parts as segments without roles, named by volatility.
@@ -43,19 +41,16 @@ impl Prompt {
         values: &Values,
         options: &RenderOptions,
         cleaning: Cleaning,
-    ) -> Result<Self, TemplateError> {
-        let parts = template.render(values, options);
+    ) -> Result<Self, Error> {
         let mut draft = PromptDraft::new();
-        for (volatility, text) in parts.map_err(TemplateError::Render)? {
+        for (volatility, text) in template.render(values, options).map_err(Error::Template)? {
             let segment = Segment {
                 cleaning,
                 ..Segment::new(text).name(volatility.as_str())
             };
-            draft
-                .push(volatility.into(), segment)
-                .map_err(TemplateError::Prompt)?;
+            draft.push(volatility.into(), segment)?;
         }
-        draft.build().map_err(TemplateError::Prompt)
+        Ok(draft.build()?)
     }
 }
 
@@ -65,34 +60,6 @@ impl From<headwater_template::Volatility> for Volatility {
             headwater_template::Volatility::Static => Self::Static,
             headwater_template::Volatility::SemiStatic => Self::SemiStatic,
             headwater_template::Volatility::Dynamic => Self::Dynamic,
-        }
-    }
-}
-
-/// Why a template and its values make no prompt.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum TemplateError {
-    /// The template cannot be rendered.
-    Render(RenderError),
-    /// What it prints cannot be a prompt.
-    Prompt(PromptError),
-}
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Render(error) => write!(f, "the template cannot be rendered: {error}"),
-            Self::Prompt(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for TemplateError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Render(error) => Some(error),
-            Self::Prompt(error) => Some(error),
         }
     }
 }

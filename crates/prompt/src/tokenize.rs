@@ -1,14 +1,16 @@
 //! From text to tokens: the trait, and its two implementations.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::TokenizeError;
 
 mod bytes;
+mod cache;
 mod huggingface;
 
 pub use bytes::BytesTokenizer;
-pub use huggingface::HfTokenizer;
+pub use huggingface::{ControlText, HfTokenizer};
 
 /// Turns a rendered prompt into the tokens that are signed.
 ///
@@ -23,6 +25,15 @@ pub trait Tokenize {
     /// the fingerprint.
     fn special_tokens(&self) -> SpecialTokens;
 
+    /// Called once for a whole prompt before it is encoded, to refuse one that cannot be meant.
+    ///
+    /// # Errors
+    /// The text begins with the start token that [`encode`](Self::encode) adds itself.
+    fn check(&self, text: &str) -> Result<(), TokenizeError> {
+        let _ = text;
+        Ok(())
+    }
+
     /// How firm the tokens before a border are, when nothing is known about what follows
     /// (`None`) or when a marker of the renderer follows.
     fn seam(&self, next: Option<&str>) -> Seam;
@@ -33,6 +44,56 @@ pub trait Tokenize {
     /// # Errors
     /// What the tokenizer cannot encode, see [`TokenizeError`].
     fn encode(&self, text: &str, markers: &[Range<usize>]) -> Result<Tokens, TokenizeError>;
+
+    /// Makes `tokens` those that [`encode`](Self::encode) gives for `text`. They are the tokens of
+    /// another text, of which the first `shared` bytes and the markers in there are the same (0
+    /// if nothing is known). What is firm among them need not be computed again.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode). Then nothing is known of `tokens`.
+    fn resume(
+        &self,
+        tokens: &mut Tokens,
+        shared: usize,
+        text: &str,
+        markers: &[Range<usize>],
+    ) -> Result<(), TokenizeError> {
+        let _ = shared;
+        *tokens = self.encode(text, markers)?;
+        Ok(())
+    }
+}
+
+impl<T: Tokenize + ?Sized> Tokenize for Arc<T> {
+    fn identity(&self) -> String {
+        (**self).identity()
+    }
+
+    fn special_tokens(&self) -> SpecialTokens {
+        (**self).special_tokens()
+    }
+
+    fn check(&self, text: &str) -> Result<(), TokenizeError> {
+        (**self).check(text)
+    }
+
+    fn seam(&self, next: Option<&str>) -> Seam {
+        (**self).seam(next)
+    }
+
+    fn encode(&self, text: &str, markers: &[Range<usize>]) -> Result<Tokens, TokenizeError> {
+        (**self).encode(text, markers)
+    }
+
+    fn resume(
+        &self,
+        tokens: &mut Tokens,
+        shared: usize,
+        text: &str,
+        markers: &[Range<usize>],
+    ) -> Result<(), TokenizeError> {
+        (**self).resume(tokens, shared, text, markers)
+    }
 }
 
 /// Whether a tokenizer adds its vocabulary's own start and end tokens.
@@ -71,5 +132,11 @@ impl Tokens {
     /// How many tokens end at or before `byte`.
     pub fn before(&self, byte: usize) -> usize {
         self.ends.partition_point(|end| *end <= byte)
+    }
+
+    /// Keeps the first `count` tokens.
+    pub fn truncate(&mut self, count: usize) {
+        self.ids.truncate(count);
+        self.ends.truncate(count);
     }
 }

@@ -197,3 +197,23 @@ fn tiny_once() -> &'static HfTokenizer {
     static TINY: std::sync::OnceLock<HfTokenizer> = std::sync::OnceLock::new();
     TINY.get_or_init(|| tiny(SpecialTokens::Omitted))
 }
+
+#[test]
+fn a_second_start_token_is_refused() {
+    let sign = |special_tokens, text: &str| {
+        let prompt = Prompt::builder()
+            .static_(text)
+            .dynamic("x")
+            .build()
+            .unwrap();
+        prompt.sign(&tiny(special_tokens), &SignOptions::default())
+    };
+    let error = sign(SpecialTokens::Added, "<s>the ferry").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the prompt begins with `<s>`, and the tokenizer would add `<s>` in front of it; \
+         sign with `SpecialTokens::Omitted`, or take the token out of the text"
+    );
+    assert!(sign(SpecialTokens::Omitted, "<s>the ferry").is_ok());
+    assert!(sign(SpecialTokens::Added, "the <s>").is_ok());
+}

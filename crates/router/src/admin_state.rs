@@ -40,7 +40,10 @@ struct Worker {
     state: &'static str,
     weight: f64,
     hot: bool,
-    generation: u64,
+    /// When its process began, in seconds since 1970, if it says so.
+    started: Option<u64>,
+    /// Restarts noticed of a process that does not say.
+    restarts_noticed: u64,
     /// As `Prefix-Route` has it, in hexadecimal.
     tag: String,
     in_flight: u32,
@@ -96,7 +99,8 @@ fn worker(member: &Member, view: WorkerView, scrape_age_seconds: Option<f64>) ->
         state: view.state.as_str(),
         weight: member.weight,
         hot: view.hot,
-        generation: view.generation.0,
+        started: (view.generation.started > 0).then_some(view.generation.started),
+        restarts_noticed: view.generation.noticed,
         tag: member.tag().to_string(),
         in_flight: view.in_flight,
         waiting_first_byte: view.waiting,

@@ -157,7 +157,7 @@ impl Roster {
                 Arrival::Later => Health::Unknown,
             },
             scrape: None,
-            generation: Generation(0),
+            generation: Generation::default(),
             tag: RouteTag::of(&config.name, 0),
         };
         self.next_serial += 1;
@@ -177,7 +177,7 @@ impl Roster {
                 .as_ref()
                 .is_some_and(|s| s.reading.started.is_some());
             if news && health == Health::Down && !told {
-                member.generation.0 += 1;
+                member.generation = member.generation.after_restart();
             }
             member.health = health;
             news
@@ -205,9 +205,9 @@ impl Roster {
         self.change(at, endpoint, |member| {
             let before = member.scrape.as_ref().map(|scrape| &scrape.reading);
             if let Some(seconds) = reading.started {
-                member.generation = Generation(seconds);
+                member.generation = Generation::started(seconds);
             } else if before.is_some_and(|before| reading.restarted_since(before)) {
-                member.generation.0 += 1;
+                member.generation = member.generation.after_restart();
             }
             member.scrape = Some(Scrape { at, reading });
             true
@@ -233,7 +233,7 @@ impl Roster {
         let news = by(member);
         if member.generation != generation {
             let generation = member.generation;
-            member.tag = RouteTag::of(&member.endpoint.name, generation.0);
+            member.tag = RouteTag::of(&member.endpoint.name, generation.started);
             self.fleet
                 .observe(at, &Event::Generation { worker, generation });
         }

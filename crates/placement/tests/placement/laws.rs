@@ -121,7 +121,7 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
                 at,
                 &Event::Generation {
                     worker: id(*w),
-                    generation: Generation(*g),
+                    generation: Generation::started(*g),
                 },
             );
         }

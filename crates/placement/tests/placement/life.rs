@@ -1,6 +1,8 @@
 //! How beliefs and counters live and die with the events.
 
-use headwater_placement::{Event, Reason, Report, RequestId, Settings, WorkerId, WorkerState};
+use headwater_placement::{
+    Event, Generation, Reason, Report, RequestId, Settings, WorkerId, WorkerState,
+};
 
 use crate::world::{World, keyed, prompt, signed};
 
@@ -69,6 +71,19 @@ fn another_generation_is_an_empty_cache() {
         world.place(&signed(&text, 42)).unwrap().reason,
         Reason::Resident
     );
+}
+
+#[test]
+fn a_restart_that_only_one_router_noticed_leaves_the_tag_to_both() {
+    let (text, mut world) = (prompt(1, 10_000), two());
+    let served = world.serve(&signed(&text, 42)).worker;
+    let (tag, generation) = (world.tag(served), Generation::default().after_restart());
+    world.tell(&Event::Generation {
+        worker: served,
+        generation,
+    });
+    assert_eq!(world.fleet.worker(served).unwrap().residency, 0);
+    assert_eq!(world.tag(served), tag);
 }
 
 #[test]

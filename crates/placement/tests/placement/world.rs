@@ -52,7 +52,7 @@ impl World {
     pub(crate) fn restart(&mut self, worker: WorkerId, generation: u64) {
         self.tell(&Event::Generation {
             worker,
-            generation: Generation(generation),
+            generation: Generation::started(generation),
         });
     }
 

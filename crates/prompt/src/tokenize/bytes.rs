@@ -29,12 +29,28 @@ impl Tokenize for BytesTokenizer {
         Seam::Exact
     }
 
-    fn encode(&self, text: &str, _markers: &[Range<usize>]) -> Result<Tokens, TokenizeError> {
-        let (units, _tail) = text.as_bytes().as_chunks::<UNIT>();
-        Ok(Tokens {
-            ids: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
-            ends: (1..=units.len()).map(|count| count * UNIT).collect(),
-        })
+    fn encode(&self, text: &str, markers: &[Range<usize>]) -> Result<Tokens, TokenizeError> {
+        let mut tokens = Tokens::default();
+        self.resume(&mut tokens, 0, text, markers)?;
+        Ok(tokens)
+    }
+
+    fn resume(
+        &self,
+        tokens: &mut Tokens,
+        shared: usize,
+        text: &str,
+        _markers: &[Range<usize>],
+    ) -> Result<(), TokenizeError> {
+        let kept = (shared / UNIT).min(tokens.ids.len());
+        tokens.truncate(kept);
+        let new = text.as_bytes().get(kept * UNIT..).unwrap_or_default();
+        let (units, _tail) = new.as_chunks::<UNIT>();
+        let ids = units.iter().map(|unit| u32::from_le_bytes(*unit));
+        tokens.ids.extend(ids);
+        let counts = kept + 1..=kept + units.len();
+        tokens.ends.extend(counts.map(|count| count * UNIT));
+        Ok(())
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn tokenizer_json() -> String {
 
 /// The visible letter that stands for a byte in byte-level vocabularies: itself where it is
 /// visible, else the next free one from U+0100 on.
-fn letter(byte: u8) -> char {
+pub(crate) fn letter(byte: u8) -> char {
     let visible = |byte: u8| matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     if visible(byte) {
         return char::from(byte);

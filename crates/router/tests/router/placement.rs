@@ -163,7 +163,7 @@ async fn a_second_router_follows_the_echo() {
         soon("the workers' generations", async {
             loop {
                 let state = router.state().await;
-                let told = |w: &serde_json::Value| w["generation"] == 1_764_468_000;
+                let told = |w: &serde_json::Value| w["started"] == 1_764_468_000;
                 if state["workers"].as_array().unwrap().iter().all(told) {
                     break;
                 }

@@ -19,7 +19,7 @@ impl Values {
         Self::default()
     }
 
-    /// The members of a JSON object. Integers beyond 64 bits are read as floats.
+    /// The members of a JSON object. Integers beyond 64 bits may be read as floats.
     ///
     /// # Errors
     /// The text is not JSON, or not an object; the error names line and column.
@@ -82,6 +82,9 @@ fn given(value: &Value) -> Value {
             .flatten()
             .map(|item| given(&item))
             .collect(),
+        ValueKind::Map if written_number(value).is_some() => {
+            written_number(value).unwrap_or_default()
+        }
         ValueKind::Map => {
             let keys = value.try_iter().into_iter().flatten();
             let entries = keys.map(|key| {
@@ -92,6 +95,20 @@ fn given(value: &Value) -> Value {
         }
         _ => value.clone(),
     }
+}
+
+/// A number as `serde_json` hands it on where another crate of the build has asked it to keep
+/// numbers as text: a map of one member with this name.
+fn written_number(value: &Value) -> Option<Value> {
+    if value.len() != Some(1) {
+        return None;
+    }
+    let found = value.get_attr("$serde_json::private::Number").ok()?;
+    let digits = found.as_str()?;
+    let integer = digits.parse::<i128>().map(Value::from);
+    integer
+        .or_else(|_| digits.parse::<f64>().map(Value::from))
+        .ok()
 }
 
 /// Whether a value is a map that the caller handed in.
@@ -123,5 +140,41 @@ impl Object for Given {
         args: &[Value],
     ) -> Result<Value, Error> {
         methods::of_map(&self.0, method, args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_kept_as_text_are_numbers() {
+        let check = |digits: &str, expected: &str| {
+            let member = [("$serde_json::private::Number", digits)];
+            let map = std::collections::BTreeMap::from(member);
+            let values = Values::new().with("n", map);
+            assert_eq!(values.0[0].1.to_string(), expected);
+        };
+        check("7", "7");
+        check(
+            "123456789012345678901234567890",
+            "123456789012345678901234567890",
+        );
+        check("1.50", "1.5");
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_refused() {
+        let check = |json, expected| {
+            assert_eq!(Values::from_json(json).unwrap_err().to_string(), expected);
+        };
+        check(
+            "[1]",
+            "expected a JSON object of values by name, found sequence",
+        );
+        check(
+            "{\n\"a\": }",
+            "the values are not JSON: expected value at line 2 column 6",
+        );
     }
 }

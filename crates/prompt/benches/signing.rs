@@ -1,0 +1,119 @@
+//! What signing costs: cleaning, a cold signature, and the next turn of a long conversation
+//! beside the same prompt signed cold.
+
+#![expect(clippy::unwrap_used, reason = "a bench may stop at the first surprise")]
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use headwater::text::{Profile, clean};
+use headwater::{
+    BytesTokenizer, Chat, Conversation, HfTokenizer, Prepared, SignOptions, SpecialTokens,
+    Tokenize, Turn,
+};
+
+#[path = "../tests/support/tiny.rs"]
+mod tiny;
+
+type Shared = Arc<dyn Tokenize + Send + Sync>;
+
+const PLAIN: &str = "The ferry to the north quay leaves at a quarter past the hour.\n";
+const MIXED: &str = "Fähre nach Norden — 渡船每小时一班, отход в 12:15.\u{200B} \r\n";
+
+fn megabyte(line: &str) -> String {
+    line.repeat((1 << 20) / line.len())
+}
+
+fn cleaning(c: &mut Criterion) {
+    let mut group = c.benchmark_group("clean");
+    for (name, line) in [("ascii", PLAIN), ("mixed", MIXED)] {
+        let text = megabyte(line);
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(name, |b| {
+            b.iter(|| clean(black_box(&text), Profile::Strict));
+        });
+    }
+    group.finish();
+}
+
+fn cold(c: &mut Criterion) {
+    let text = megabyte(PLAIN);
+    let mut group = c.benchmark_group("sign");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    let prompt = Chat::new()
+        .system(text)
+        .turn(Turn::user("When?"))
+        .prompt()
+        .unwrap();
+    let options = SignOptions::default();
+    group.bench_function("bytes", |b| {
+        b.iter(|| prompt.sign(&BytesTokenizer, &options));
+    });
+    group.finish();
+}
+
+/// Turns of about 500 tokens, 100,000 in all.
+const TURNS: usize = 200;
+
+fn turn(index: usize) -> Turn {
+    let text = format!("{index}: {}", PLAIN.repeat(31));
+    if index.is_multiple_of(2) {
+        Turn::user(text).into()
+    } else {
+        Turn::assistant(text).into()
+    }
+}
+
+/// A conversation that shares nothing with another one, so that no copy is measured.
+fn apart(talk: &Conversation) -> Conversation {
+    let mut talk = talk.clone();
+    talk.push(Turn::assistant("Yes.")).unwrap();
+    talk.sign().unwrap();
+    talk
+}
+
+fn next_turn(c: &mut Criterion) {
+    let hf = || {
+        let json = tiny::tokenizer_json();
+        // Without its cache, or the cold run would not be cold.
+        HfTokenizer::from_json(json.as_bytes(), "tiny", SpecialTokens::Omitted)
+            .unwrap()
+            .cache_bytes(0)
+    };
+    let tokenizers: [(&str, Shared); 2] =
+        [("bytes", Arc::new(BytesTokenizer)), ("bpe", Arc::new(hf()))];
+    for (name, tokenizer) in tokenizers {
+        let mut group = c.benchmark_group(format!("100,000 tokens, {name}"));
+        group.sample_size(20);
+        let chat = (0..=TURNS).fold(Chat::new().system("Be brief."), |chat, index| {
+            chat.turn(turn(index))
+        });
+        let options = SignOptions::default();
+        group.bench_function("cold", |b| {
+            b.iter(|| chat.prompt().unwrap().sign(&tokenizer, &options));
+        });
+        let head = Prepared::new(
+            Chat::new().system("Be brief."),
+            Arc::clone(&tokenizer),
+            options.clone(),
+        );
+        let mut talk = head.unwrap().conversation();
+        for index in 0..TURNS {
+            talk.push(turn(index)).unwrap();
+        }
+        talk.sign().unwrap();
+        group.bench_function("next turn", |b| {
+            let next = |mut talk: Conversation| {
+                talk.push(turn(TURNS)).unwrap();
+                let signed = talk.sign().unwrap();
+                (talk, signed)
+            };
+            b.iter_batched(|| apart(&talk), next, BatchSize::PerIteration);
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, cleaning, cold, next_turn);
+criterion_main!(benches);

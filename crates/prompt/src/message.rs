@@ -1,0 +1,221 @@
+//! Chat messages as they are sent: text, media by content, tool calls and their results.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::{
+    Role,
+    render::{CALL, MEDIA},
+};
+
+/// A chat message as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The canonical text, without media and tool calls.
+    pub content: String,
+    /// Images and sound, in order.
+    pub attachments: Vec<Attachment>,
+    /// What the model asked tools to do.
+    pub calls: Vec<ToolCall>,
+    /// For a tool's result: the id of the call that it answers.
+    pub call_id: Option<String>,
+}
+
+/// An image or sound with its place in a message's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attachment {
+    /// The byte of the text that it stands before.
+    pub at: usize,
+    /// What.
+    pub media: Media,
+}
+
+impl Message {
+    pub(crate) fn new(role: Role) -> Self {
+        Self {
+            role,
+            content: String::new(),
+            attachments: Vec::new(),
+            calls: Vec::new(),
+            call_id: None,
+        }
+    }
+
+    /// The message in the JSON form of chat endpoints. The content is one string, or a list of
+    /// parts where there are media; tool calls carry their arguments as they were given.
+    pub fn json(&self) -> Value {
+        let mut message = json!({"role": self.role.as_str(), "content": self.content_json()});
+        let mut set = |key: &str, value| {
+            if let Some(members) = message.as_object_mut() {
+                members.insert(key.to_owned(), value);
+            }
+        };
+        if !self.calls.is_empty() {
+            set(
+                "tool_calls",
+                self.calls.iter().map(ToolCall::json).collect(),
+            );
+        }
+        if let Some(id) = &self.call_id {
+            set("tool_call_id", json!(id));
+        }
+        message
+    }
+
+    fn content_json(&self) -> Value {
+        if self.attachments.is_empty() {
+            let silent = self.content.is_empty() && !self.calls.is_empty();
+            return if silent {
+                Value::Null
+            } else {
+                json!(self.content)
+            };
+        }
+        let mut parts = Vec::new();
+        let mut done = 0;
+        let mut text_until = |parts: &mut Vec<Value>, end: usize| {
+            let text = self.content.get(done..end).unwrap_or_default();
+            if !text.is_empty() {
+                parts.push(json!({"type": "text", "text": text}));
+            }
+            done = end;
+        };
+        for attachment in &self.attachments {
+            text_until(&mut parts, attachment.at);
+            parts.push(attachment.media.body.clone());
+        }
+        text_until(&mut parts, self.content.len());
+        Value::Array(parts)
+    }
+}
+
+/// A tool call that the model made, to be replayed exactly as it came.
+///
+/// Not `non_exhaustive`: callers build it from a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The id that the result refers to. Part of what is signed, since some templates print it.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as the model wrote them. Never parsed and never rewritten: another spacing
+    /// would be other tokens than those in the engine's cache.
+    pub arguments: String,
+}
+
+impl ToolCall {
+    fn json(&self) -> Value {
+        json!({"id": self.id, "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments}})
+    }
+
+    /// How the signed text shows it.
+    pub(crate) fn text(&self) -> String {
+        let (id, name) = (json!(self.id), json!(self.name));
+        format!(
+            "{CALL}{{\"id\": {id}, \"name\": {name}, \"arguments\": {}}}\n",
+            self.arguments
+        )
+    }
+}
+
+/// What kind of medium a part of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// Sound.
+    Audio,
+}
+
+impl MediaKind {
+    /// `image` or `audio`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+        }
+    }
+}
+
+/// BLAKE3 of a medium's bytes: what stands for it in the signed text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MediaDigest([u8; 32]);
+
+impl MediaDigest {
+    /// Of the bytes of the file as the engine gets to see it.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// A digest computed elsewhere.
+    pub const fn from_bytes(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+}
+
+impl fmt::Display for MediaDigest {
+    /// 64 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for MediaDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MediaDigest({self})")
+    }
+}
+
+/// An image or sound in a message.
+///
+/// Its digest is signed; its URL or data goes into the message and nowhere else. So the same
+/// picture under a new signed URL is still the same prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    pub(crate) kind: MediaKind,
+    pub(crate) digest: MediaDigest,
+    pub(crate) body: Value,
+}
+
+impl Media {
+    /// An image by URL, `https:` or `data:`.
+    pub fn image(digest: MediaDigest, url: impl Into<String>) -> Self {
+        let url: String = url.into();
+        Self::new(
+            MediaKind::Image,
+            digest,
+            json!({"type": "image_url", "image_url": {"url": url}}),
+        )
+    }
+
+    /// Sound as base64, in a format such as `wav`.
+    pub fn audio(digest: MediaDigest, format: &str, base64: &str) -> Self {
+        Self::new(
+            MediaKind::Audio,
+            digest,
+            json!({"type": "input_audio", "input_audio": {"data": base64, "format": format}}),
+        )
+    }
+
+    /// A part in a form of the caller's. `part` goes into the message as it is; whatever in it
+    /// changes the tokens (a level of detail) belongs into `digest` as well.
+    pub fn new(kind: MediaKind, digest: MediaDigest, part: Value) -> Self {
+        Self {
+            kind,
+            digest,
+            body: part,
+        }
+    }
+
+    /// How the signed text shows it.
+    pub(crate) fn text(&self) -> String {
+        format!("{MEDIA}{}:{}\n", self.kind.as_str(), self.digest)
+    }
+}
