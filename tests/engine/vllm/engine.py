@@ -22,7 +22,8 @@ MAX_TOKENS = 8192
 START_SECONDS = 900
 STOP_SECONDS = 60
 ANSWER_SECONDS = 300
-EVENT_SECONDS = 60
+EVENT_SECONDS = 30
+LOST_EVENTS = 10
 
 
 class Engine:
@@ -41,6 +42,14 @@ class Engine:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             sys.exit(f"{path}: {error}: {error.read().decode(errors='replace')[:500]}")
+
+    def listen(self) -> None:
+        """Returns once events arrive: the first are lost, while the engine does not know that we listen."""
+        for number in range(LOST_EVENTS):
+            self.ask("completions", {"prompt": f"{number} " * 64, "max_tokens": 1})
+            if self.events.poll(2000):
+                return
+        sys.exit("the engine sends no events")
 
     def forget(self) -> None:
         """Empties the prefix cache."""
@@ -94,7 +103,9 @@ def engine(model: Path, block: int, log: Path) -> Iterator[Engine]:
         )
     try:
         wait_until_healthy(url, process, log)
-        yield Engine(url, events)
+        running = Engine(url, events)
+        running.listen()
+        yield running
     finally:
         stop(process)
         events.close(0)

@@ -1,16 +1,13 @@
-//! The pairs: what each one edits, at which place of a prompt, and who wrote the bytes.
+//! The pairs that are not edits of bytes: nothing, turns, clocks, and settings of a request.
 
-use headwater::json::{Style, canonical};
-use headwater::{Chat, Prepared, Prompt, Segment, Turn};
+use headwater::{Chat, Conversation, Prepared, Prompt, Segment, SignedPrompt, ToolCall, Turn};
 use serde_json::json;
 
-use crate::Result;
-use crate::document::{Keys, berths, first_half, head, rules, second_half};
-use crate::pair::{How, Pair, QUESTION, Sampling, Sdk, Side};
-use crate::tools;
+use crate::document::{first_half, rules, second_half};
+use crate::pair::{How, Pair, QUESTION, Sampling, Sdk, Side, pair};
+use crate::{Result, edits};
 
 const OTHER_QUESTION: &str = "When does the last ferry leave, and from which quay?";
-const BOTH: [How; 2] = [How::AsWritten, How::Sdk];
 
 /// All pairs.
 pub(crate) fn all(sdk: &Sdk) -> Result<Vec<Pair>> {
@@ -18,10 +15,10 @@ pub(crate) fn all(sdk: &Sdk) -> Result<Vec<Pair>> {
         equal,
         turns,
         clocks,
-        blanks,
-        characters,
-        documents,
-        tool_lists,
+        edits::blanks,
+        edits::characters,
+        edits::documents,
+        edits::tool_lists,
         settings,
     ];
     let mut pairs = Vec::new();
@@ -52,7 +49,7 @@ fn of_whole_blocks(sdk: &Sdk, case: &str) -> Result<Side> {
     let mut question = QUESTION.to_owned();
     for _ in 0..sdk.options.block.get() {
         let side = sdk.completion(How::Sdk, &rules(case), &question)?;
-        let tokens = side.text.as_ref().map(|signed| signed.tokens());
+        let tokens = side.text.as_ref().map(SignedPrompt::tokens);
         if tokens.is_some_and(|tokens| tokens.is_multiple_of(sdk.options.block.get())) {
             return Ok(side);
         }
@@ -68,17 +65,32 @@ fn turns(sdk: &Sdk) -> Result<Vec<Pair>> {
     let mut pairs = vec![pair(case, How::Sdk, ask(QUESTION)?, ask(OTHER_QUESTION)?)];
 
     let case = "next turn";
-    let head = Prepared::new(
-        Chat::new().system(rules(case)),
-        sdk.tokenizer.clone(),
-        sdk.options.clone(),
-    )?;
-    let mut talk = head.conversation();
+    let mut talk = conversation(sdk, case)?;
     let first = Side::of_chat(talk.ask(Turn::user(QUESTION))?)?;
     talk.push(Turn::assistant("Yes, by rule 4."))?;
     let second = Side::of_chat(talk.ask(Turn::user(OTHER_QUESTION))?)?;
     pairs.push(pair(case, How::Sdk, first, second));
+
+    let case = "next turn with a tool's answer";
+    let mut talk = conversation(sdk, case)?;
+    let first = Side::of_text(talk.ask(Turn::user(QUESTION))?);
+    let (id, arguments) = ("call_7".to_owned(), r#"{"quay":  17}"#.to_owned());
+    let name = "berths".to_owned();
+    let call = ToolCall {
+        id: id.clone(),
+        name,
+        arguments,
+    };
+    talk.push(Turn::assistant("").call(call))?;
+    talk.push(Turn::tool(id, "One berth is free."))?;
+    pairs.push(pair(case, How::Sdk, first, Side::of_text(talk.sign()?)));
     Ok(pairs)
+}
+
+fn conversation(sdk: &Sdk, case: &str) -> Result<Conversation> {
+    let chat = Chat::new().system(rules(case));
+    let head = Prepared::new(chat, sdk.tokenizer.clone(), sdk.options.clone())?;
+    Ok(head.conversation())
 }
 
 /// A clock at the front, in the middle, and where the SDK puts facts.
@@ -108,140 +120,6 @@ fn clocks(sdk: &Sdk) -> Result<Vec<Pair>> {
         Side::of_chat(sdk.sign(&chat.prompt()?)?)
     };
     pairs.push(pair(case, How::Sdk, fact(&early)?, fact(&late)?));
-    Ok(pairs)
-}
-
-/// Blanks at ends and between words.
-fn blanks(sdk: &Sdk) -> Result<Vec<Pair>> {
-    let mut pairs = Vec::new();
-    let case = "blank behind the static text";
-    let text = rules(case);
-    let text = text.trim_end();
-    for how in BOTH {
-        let complete = |end: &str| sdk.completion(how, &format!("{text}{end}\n\n"), QUESTION);
-        pairs.push(pair(case, how, complete("")?, complete(" ")?));
-    }
-
-    let case = "blank at the end of the instructions";
-    let text = rules(case);
-    let text = text.trim_end();
-    pairs.extend(edit(sdk, case, text, &format!("{text} "))?);
-
-    let case = "two blanks in the first sentence";
-    let text = rules(case);
-    pairs.extend(edit(
-        sdk,
-        case,
-        &text,
-        &text.replacen("Answer only", "Answer  only", 1),
-    )?);
-    Ok(pairs)
-}
-
-/// Characters that nobody sees, or that look like others.
-fn characters(sdk: &Sdk) -> Result<Vec<Pair>> {
-    let mut pairs = Vec::new();
-    let mut front = |case, change: fn(&str) -> String| -> Result<()> {
-        let text = rules(case);
-        pairs.extend(edit(sdk, case, &text, &change(&text))?);
-        Ok(())
-    };
-    front("CRLF for LF", |text| text.replace('\n', "\r\n"))?;
-    front("zero-width space in the first sentence", |text| {
-        text.replacen("Answer", "Answer\u{200B}", 1)
-    })?;
-    front("byte order mark at the front", |text| {
-        format!("\u{FEFF}{text}")
-    })?;
-    front("accents as marks of their own", |text| {
-        text.replace('é', "e\u{301}")
-    })?;
-    front("no-break space in the first sentence", |text| {
-        text.replacen("Answer only", "Answer\u{A0}only", 1)
-    })?;
-
-    let half = second_half();
-    let mut middle = |case, changed: &str| -> Result<()> {
-        let first = first_half(case);
-        pairs.extend(edit(
-            sdk,
-            case,
-            &(first.clone() + &half),
-            &(first + changed),
-        )?);
-        Ok(())
-    };
-    middle(
-        "CRLF for LF in the second half",
-        &half.replace('\n', "\r\n"),
-    )?;
-    middle(
-        "zero-width space in the middle",
-        &format!("\u{200B}{half}"),
-    )?;
-    Ok(pairs)
-}
-
-/// JSON in the text of a prompt.
-fn documents(sdk: &Sdk) -> Result<Vec<Pair>> {
-    let given = berths(Keys::Given);
-    let reversed = berths(Keys::Reversed);
-    let compact = given.replace(", ", ",").replace(": ", ":");
-    let edits = [
-        ("keys of a document reversed", reversed),
-        ("separators of a document without blanks", compact),
-    ];
-    let mut pairs = Vec::new();
-    for (case, other) in edits {
-        for how in BOTH {
-            let chat = |document: &str| -> Result<Side> {
-                let document = match how {
-                    How::AsWritten => document.to_owned(),
-                    How::Sdk => canonical(document, Style::Spaced)?,
-                };
-                sdk.chat(how, &format!("{}{document}\n", head(case)), QUESTION)
-            };
-            pairs.push(pair(case, how, chat(&given)?, chat(&other)?));
-        }
-    }
-    Ok(pairs)
-}
-
-/// What callers do to tools.
-fn tool_lists(sdk: &Sdk) -> Result<Vec<Pair>> {
-    let four = tools::four(Keys::Given, Keys::Given);
-    let mut reversed = four.clone();
-    reversed.reverse();
-    let inner = tools::four(Keys::Reversed, Keys::Given);
-    let outer = tools::four(Keys::Given, Keys::Reversed);
-    let long = |case| [rules(case), QUESTION.to_owned()];
-    let short = |case| [head(case), rules(case) + QUESTION];
-
-    let mut pairs = Vec::new();
-    let mut edit = |case, [system, question]: [String; 2], first: &[_], second: &[_]| -> Result<()> {
-        for how in BOTH {
-            let side = |tools| tools::side(sdk, how, [&system, &question], tools);
-            pairs.push(pair(case, how, side(first)?, side(second)?));
-        }
-        Ok(())
-    };
-    let case = "tools reversed, long instructions";
-    edit(case, long(case), &four, &reversed)?;
-    let case = "tools reversed, long question";
-    edit(case, short(case), &four, &reversed)?;
-    let case = "one more tool at the end";
-    edit(case, short(case), &four[..3], &four)?;
-    let case = "keys within parameters reversed";
-    edit(case, short(case), &four, &inner)?;
-    let case = "keys around parameters reversed";
-    edit(case, short(case), &four, &outer)?;
-
-    let case = "tools or none";
-    let system = rules(case);
-    for how in BOTH {
-        let with = tools::with_four(sdk, how, &system)?;
-        pairs.push(pair(case, how, with, sdk.chat(how, &system, QUESTION)?));
-    }
     Ok(pairs)
 }
 
@@ -308,23 +186,4 @@ fn without_thinking(sdk: &Sdk, side: &Side) -> Result<Side> {
         chat.rendered = signed;
     }
     Ok(silent)
-}
-
-/// Two instructions, each as written and through the SDK.
-fn edit(sdk: &Sdk, case: &'static str, first: &str, second: &str) -> Result<Vec<Pair>> {
-    BOTH.into_iter()
-        .map(|how| {
-            let chat = |system| sdk.chat(how, system, QUESTION);
-            Ok(pair(case, how, chat(first)?, chat(second)?))
-        })
-        .collect()
-}
-
-fn pair(case: &'static str, how: How, first: Side, second: Side) -> Pair {
-    Pair {
-        case,
-        how,
-        first,
-        second,
-    }
 }

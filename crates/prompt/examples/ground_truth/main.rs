@@ -15,6 +15,7 @@ use headwater::signature::BlockSize;
 
 mod cases;
 mod document;
+mod edits;
 mod line;
 mod pair;
 mod tools;

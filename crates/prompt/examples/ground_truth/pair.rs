@@ -22,6 +22,15 @@ pub(crate) struct Pair {
     pub(crate) second: Side,
 }
 
+pub(crate) fn pair(case: &'static str, how: How, first: Side, second: Side) -> Pair {
+    Pair {
+        case,
+        how,
+        first,
+        second,
+    }
+}
+
 /// Who decides the bytes of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::Result;
 use crate::document::{Keys, object};
-use crate::pair::{ChatSide, How, QUESTION, Sdk, Side};
+use crate::pair::{ChatSide, How, Sdk, Side};
 
 /// A tool that the model may call.
 #[derive(Clone)]
@@ -27,8 +27,8 @@ pub(crate) fn four(parameters: Keys, outer: Keys) -> Vec<Tool> {
     };
     vec![
         tool("berths", &[("quay", "string"), ("limit", "integer")]),
-        tool("ferries", &[("port", "string"), ("late", "boolean")]),
         tool("fees", &[("berth", "string"), ("metres", "number")]),
+        tool("ferries", &[("port", "string"), ("late", "boolean")]),
         tool("tides", &[("port", "string"), ("day", "string")]),
     ]
 }
@@ -146,15 +146,5 @@ fn in_qwen(system: &str, tools: &[String]) -> String {
          <tool_call></tool_call> XML tags:\n<tool_call>\n\
          {{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>",
         tools.join("\n")
-    )
-}
-
-/// A chat with the four tools behind long instructions.
-pub(crate) fn with_four(sdk: &Sdk, how: How, system: &str) -> Result<Side> {
-    side(
-        sdk,
-        how,
-        [system, QUESTION],
-        &four(Keys::Given, Keys::Given),
     )
 }
