@@ -8,6 +8,7 @@ builds the pairs.
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -97,6 +98,8 @@ def main() -> None:
     arguments.add_argument("--blocks", default="16,32", help="block sizes, each with an engine of its own")
     arguments.add_argument("--markdown", type=Path, help="where to write the table")
     given = arguments.parse_args()
+    # As an exception, so that the engine is stopped too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
 
     results: dict[int, list[Row]] = {}
     for block in map(int, given.blocks.split(",")):
