@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 recipe=$(cat "$here"/{requirements.txt,install.sh,cuda_stubs.sh,block16.py} | sha256sum)
 [ "$(cat "$venv/recipe" 2>/dev/null)" = "$recipe" ] && exit
 
-echo "installing vLLM into $venv: some 0.9 GB to fetch, 2.6 GB on disk, minutes"
+echo "installing vLLM into $venv: some 0.9 GB to fetch, 2.5 GB on disk, minutes"
 "${PYTHON:-python3.11}" -m venv --clear "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-compile -r "$here/requirements.txt"
 "$here/cuda_stubs.sh" "$venv"
