@@ -2,7 +2,9 @@
 //!
 //! NOTE: the text *names* prefixes. An engine may render the same messages with a template of its
 //! own; then its token counts differ from ours, but two prompts with a common beginning here have
-//! a common beginning there, and that is all a name has to say.
+//! a common beginning there, and that is all a name has to say. Tools are the exception: a template
+//! that writes them behind the instructions shares nothing between two chats that have the tools
+//! in common and not the instructions (`tests/engine/vllm` has the pair).
 
 use std::ops::Range;
 

@@ -59,6 +59,12 @@ impl SignedPrompt {
         self.signature.tokens()
     }
 
+    /// The ids of all tokens, in order: what an engine's own names for its blocks are made of,
+    /// see [`vllm`](crate::vllm).
+    pub fn token_ids(&self) -> &[u32] {
+        &self.tokens.ids
+    }
+
     /// Whole blocks in the prompt.
     pub fn blocks(&self) -> u32 {
         self.tokens() / self.signature.block().get()

@@ -2,8 +2,9 @@
 //! its cache.
 //!
 //! A signature names prefixes in Headwater's own way, which no engine knows. An engine's events
-//! speak of its own block hashes. [`BlockHashes`] computes those from token ids, so that events
-//! can be matched with prompts: as vLLM 0.32 does when it runs with
+//! speak of its own block hashes. [`BlockHashes`] computes those from token ids
+//! ([`SignedPrompt::token_ids`](crate::SignedPrompt::token_ids)), so that events can be matched
+//! with prompts: as vLLM 0.32 does when it runs with
 //! `--prefix-caching-hash-algo sha256_cbor`. Of that engine's algorithms this is the one that
 //! does not depend on a language or an optional package. Names are equal only if the tokens are:
 //! render and tokenize as the engine does.

@@ -6,6 +6,7 @@ use headwater::signature::BlockSize;
 use headwater::vllm::{
     BlockDigest, BlockHashes, CacheSalt, EventHash, HashSeed, SaltError, predicted_cached,
 };
+use headwater::{BytesTokenizer, Chat, Prepared, SignOptions, Tokenize, Turn};
 
 fn block(tokens: u32) -> BlockSize {
     BlockSize::new(tokens).unwrap()
@@ -170,4 +171,19 @@ fn the_last_token_is_always_computed() {
     check(0, 0, 16, 0);
     check(usize::MAX, usize::MAX, 16, usize::MAX - 15);
     check(100, 100, 65_536, 0);
+}
+
+#[test]
+fn a_signed_prompt_has_the_ids_of_its_text() {
+    let chat = Chat::new().system("You answer questions about the harbour.");
+    let head = Prepared::new(chat, BytesTokenizer, SignOptions::default()).unwrap();
+    let mut talk = head.conversation();
+    for question in ["When is high tide?", "And when is the next one?"] {
+        let signed = talk.ask(Turn::user(question)).unwrap();
+        let encoded = BytesTokenizer.encode(signed.text(), &[]).unwrap();
+        assert_eq!(signed.token_ids(), encoded.ids);
+        assert_eq!(signed.token_ids().len(), signed.tokens() as usize);
+        let blocks = hashes(16, None).of(signed.token_ids());
+        assert_eq!(blocks.len(), signed.blocks() as usize);
+    }
 }

@@ -9,9 +9,9 @@ use headwater_signature::BlockSize;
 /// its output is what the request is for: the smaller of the equal tokens and all but one, down
 /// to a block border.
 ///
-/// Source: measured with 29 pairs of prompts on vLLM 0.32.0 (CPU), all of them exact at 32
-/// tokens a block and in three runs at 16; llama.cpp is the same with blocks of one token (28 of
-/// 29: it knows no salt). Engines that reuse parts of a block, as TensorRT-LLM does by default,
+/// Source: measured on vLLM 0.32.0 (CPU) with blocks of 16 and of 32 tokens, every pair of
+/// prompts of `tests/engine/vllm` to the token. llama.cpp is the same with blocks of one token,
+/// and knows no salt. Engines that reuse parts of a block, as TensorRT-LLM does by default,
 /// reuse more.
 pub fn predicted_cached(
     equal_leading_tokens: usize,
