@@ -136,6 +136,54 @@ impl LineTable {
     }
 }
 
+/// Finds the positions of rising offsets in one walk, and keeps nothing of the text.
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    position: Position,
+}
+
+impl<'a> Cursor<'a> {
+    const START: Position = Position { line: 1, column: 1 };
+
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            position: Self::START,
+        }
+    }
+
+    /// As [`LineTable::position`]. An offset before the one asked for last starts a new walk.
+    pub(crate) fn position(&mut self, offset: usize) -> Position {
+        let offset = self.text.floor_char_boundary(offset);
+        if offset < self.at {
+            *self = Self::new(self.text);
+        }
+        let bytes = self.text.as_bytes();
+        let passed = &bytes[self.at..offset];
+        let behind = bytes.get(self.at + 1..).unwrap_or_default();
+        // A CR at the end of the text ends a line like any other.
+        let behind = behind.iter().chain(std::iter::once(&b' '));
+        let ends_line =
+            |(byte, next): (&u8, &u8)| (*byte == b'\n') | ((*byte == b'\r') & (*next != b'\n'));
+        let mut column_start = 0;
+        for (index, pair) in passed.iter().zip(behind).enumerate() {
+            if ends_line(pair) {
+                self.position = Position {
+                    line: self.position.line + 1,
+                    column: 1,
+                };
+                column_start = index + 1;
+            }
+        }
+        let begins = |byte: &&u8| !(0x80..0xC0).contains(*byte);
+        self.position.column += passed[column_start..].iter().filter(begins).count();
+        self.at = offset;
+        self.position
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +250,9 @@ mod tests {
                 }
             }
             prop_assert_eq!(LineTable::new(&text).position(offset), expected);
+            let mut cursor = Cursor::new(&text);
+            cursor.position(offset / 2);
+            prop_assert_eq!(cursor.position(offset), expected);
         }
     }
 }
