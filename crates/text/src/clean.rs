@@ -133,7 +133,7 @@ impl Cleaning<'_> {
     }
 
     fn step(&mut self, step: impl FnOnce(&mut Draft<'_>) -> Vec<Edit>) {
-        self.edits.extend(step(&mut self.draft));
+        self.edits.append(&mut step(&mut self.draft));
     }
 
     /// Whether a change can neither give another character another context nor take away one that

@@ -24,8 +24,8 @@ pub(crate) enum Meaning {
     InContext(fn(&Scene<'_>) -> Ruling),
 }
 
-/// The rule of each class.
-pub(crate) fn meaning(class: Class) -> Meaning {
+/// The rule of each class. `before` is the byte before the character.
+pub(crate) fn meaning(class: Class, before: Option<&u8>) -> Meaning {
     use Meaning::{Fixed, InContext};
     match class {
         Class::Newline => Fixed((Action::Replace("\n"), Safety::Safe)),
@@ -52,6 +52,7 @@ pub(crate) fn meaning(class: Class) -> Meaning {
         }
         Class::PrependedMark => Fixed(KEEP),
         Class::Control => InContext(|_| (Action::Remove, Safety::Unsafe)),
+        Class::Tab if before != Some(&b' ') => Fixed(KEEP),
         Class::Tab => InContext(|scene| warn_unless(!scene.line.hides_in_indentation(scene.at))),
         Class::Space => InContext(space),
         Class::PrivateUse | Class::Typography => Fixed((Action::Info, Safety::NoFix)),

@@ -138,11 +138,13 @@ impl<'a> Walk<'a> {
     }
 
     fn decide(&mut self, at: usize, c: char, class: Class) -> Verdict {
+        let bytes = self.text.as_bytes();
         let length = match class {
-            Class::Newline => newline_length(&self.text.as_bytes()[at..]),
+            Class::Newline => newline_length(&bytes[at..]),
             _ => c.len_utf8(),
         };
-        let (action, safety) = match meaning(class) {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let (action, safety) = match meaning(class, before) {
             Meaning::Fixed(ruling) => ruling,
             Meaning::InContext(by) => self.ask(at, c, class, by),
         };

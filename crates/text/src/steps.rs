@@ -99,7 +99,9 @@ pub(crate) fn normalize(draft: &mut Draft<'_>) -> Vec<Edit> {
 
 /// Whether a character can compose with what is before it, or has another form by itself.
 pub(crate) fn composes(c: char) -> bool {
-    !c.is_ascii()
+    // Quotation marks, dashes and what is invisible among them.
+    let is_common = c.is_ascii() || matches!(c, '\u{2002}'..='\u{206F}');
+    !is_common
         && (canonical_combining_class(c) != 0
             || is_nfc_quick(std::iter::once(c)) != IsNormalized::Yes)
 }
@@ -253,5 +255,19 @@ fn removal(draft: &Draft<'_>, step: Step, start: usize, length: usize) -> Edit {
         span: draft.origin(start, length),
         code_point: draft.text()[start..].chars().next(),
         action: Action::Remove,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortcut_agrees_with_the_tables() {
+        for c in '\0'..=char::MAX {
+            let firm = canonical_combining_class(c) == 0
+                && is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes;
+            assert_eq!(composes(c), !firm, "{c:?}");
+        }
     }
 }
