@@ -171,7 +171,8 @@ def main():
         for options in [[], ["control"]]:
             kept = ours(encode, vocabulary, options, calm)
             fresh = ours(encode, vocabulary, [*options, "whole"], calm)
-            compare(f"chats {options} cached, parallel, fresh = whole", vocabulary, calm, whole, kept, fresh)
+            what = f"chats, {''.join(options) or 'plain'}: kept, parallel, fresh = whole"
+            compare(what, vocabulary, calm, whole, kept, fresh)
 
         hostile = list(chats(rng, vocabulary, texts, hostile=True)) * 2
         whole = [vocabulary.encode_whole(parts) for parts in hostile]

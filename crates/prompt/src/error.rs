@@ -167,6 +167,8 @@ pub enum Error {
     Prompt(PromptError),
     /// The prompt cannot be signed.
     Sign(SignError),
+    /// The prompt makes no request body for a provider.
+    Body(crate::body::BodyError),
 }
 
 impl Error {
@@ -174,7 +176,7 @@ impl Error {
     pub fn place(&self) -> Option<(&SegmentLabel, Position)> {
         match self {
             Self::Prompt(error) => error.place(),
-            Self::Sign(_) => None,
+            Self::Sign(_) | Self::Body(_) => None,
         }
     }
 }
@@ -184,6 +186,7 @@ impl fmt::Display for Error {
         match self {
             Self::Prompt(error) => error.fmt(f),
             Self::Sign(error) => error.fmt(f),
+            Self::Body(error) => error.fmt(f),
         }
     }
 }
@@ -193,6 +196,7 @@ impl std::error::Error for Error {
         match self {
             Self::Prompt(error) => error.source(),
             Self::Sign(error) => error.source(),
+            Self::Body(error) => error.source(),
         }
     }
 }
@@ -206,6 +210,12 @@ impl From<PromptError> for Error {
 impl From<SignError> for Error {
     fn from(error: SignError) -> Self {
         Self::Sign(error)
+    }
+}
+
+impl From<crate::body::BodyError> for Error {
+    fn from(error: crate::body::BodyError) -> Self {
+        Self::Body(error)
     }
 }
 

@@ -53,6 +53,7 @@ pub use reader::{MAX_BYTES, MAX_DEPTH};
 pub use tools::{ToolOrder, tool_list, tools};
 pub use value::from_value;
 pub use writer::Style;
+pub(crate) use writer::write_string;
 
 /// The one text of the value that `text` spells.
 ///

@@ -96,7 +96,7 @@
 //! * [`SignOptions`]: block size, model, tenant's secret, session, affinity, [`Align`].
 //! * [`Tokenize`]: a tokenizer of your own.
 //! * [`json`]: one text for one value. [`vllm`]: that engine's own block hashes. [`provider`]: what
-//!   hosted providers cache.
+//!   hosted providers cache. [`body`]: the request body for each of them, markers included.
 //! * [`Error`]: one type for all of it, with segment and position.
 //!
 //! # What is named, and how far it can be trusted
@@ -158,6 +158,8 @@ pub mod vllm;
 
 pub mod provider;
 
+pub mod body;
+
 mod error;
 
 #[cfg(doctest)]
@@ -165,6 +167,10 @@ mod readme {
     #![doc = include_str!("../README.md")]
 }
 
+#[cfg(test)]
+#[path = "../tests/support/kinds.rs"]
+#[expect(dead_code, reason = "not all that the tests from outside need")]
+mod kinds;
 #[cfg(test)]
 #[path = "../tests/support/tiny.rs"]
 mod tiny;

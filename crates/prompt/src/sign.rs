@@ -61,6 +61,13 @@ impl Salt {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// What an engine may know of it: the same for all requests of the tenant, and no way back.
+    fn cache_salt(&self) -> Option<Arc<str>> {
+        const CONTEXT: &str = "headwater cache salt v1";
+        let derived = blake3::Hash::from_bytes(blake3::derive_key(CONTEXT, &self.0));
+        (!self.is_empty()).then(|| derived.to_hex().as_str().into())
+    }
 }
 
 impl fmt::Debug for Salt {
@@ -155,6 +162,8 @@ impl Sheet {
             signature,
             affinity,
             notes: self.notes,
+            model: options.model.as_str().into(),
+            cache_salt: options.salt.as_ref().and_then(Salt::cache_salt),
         })
     }
 }

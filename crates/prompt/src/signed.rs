@@ -16,6 +16,10 @@ pub struct SignedPrompt {
     pub(crate) signature: Signature,
     pub(crate) affinity: AffinityKey,
     pub(crate) notes: Arc<Notes>,
+    /// The model that it was signed for; empty if there is only one.
+    pub(crate) model: Arc<str>,
+    /// What keeps the tenant's prefixes apart in an engine that takes a salt.
+    pub(crate) cache_salt: Option<Arc<str>>,
 }
 
 /// What cleaning and alignment did to a prompt.

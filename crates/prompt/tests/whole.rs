@@ -212,6 +212,22 @@ fn the_models_own_pieces_cannot_be_spelled_either() {
 }
 
 #[test]
+fn a_tag_that_is_not_called_special_is_switched_off_in_text_too() {
+    let case = cases()
+        .iter()
+        .find(|case| case.kind.name == "byte-level")
+        .unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&case.kind.json).unwrap();
+    json["model"]["dropout"] = serde_json::Value::Null;
+    let added = json["added_tokens"].as_array_mut().unwrap();
+    added.retain(|token| token["content"] != "<think>");
+    let without = tokenizers::Tokenizer::from_bytes(json.to_string()).unwrap();
+    let expected = without.encode("the <think> ferry", false).unwrap();
+    let tokens = case.plain.encode("the <think> ferry", &[]).unwrap();
+    assert_eq!(tokens.ids, expected.get_ids());
+}
+
+#[test]
 fn unknown_characters_stay_whole() {
     for case in cases() {
         let Some(unknown) = case

@@ -73,7 +73,8 @@ fn write_object(members: &[Member<'_>], style: Style, out: &mut String) {
     out.push('}');
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// Appends `text` as a JSON string with the fewest escapes.
+pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
     while let Some(at) = rest.find(needs_escape) {

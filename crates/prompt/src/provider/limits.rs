@@ -68,19 +68,30 @@ impl Limits {
     /// the longest part of the model's name, so that a model newer than the file gets what is
     /// said of its family or of all models.
     pub fn rules(&self, provider: Provider, model: &str) -> Rules {
+        let mut rules = Rules::default();
+        for row in self.matching(provider, model) {
+            rules.apply(&row.fact);
+        }
+        rules
+    }
+
+    /// The row that [`Rules::minimum_tokens`] comes from, with its source and date.
+    pub fn minimum(&self, provider: Provider, model: &str) -> Option<&Row> {
+        let mut rows = self.matching(provider, model).into_iter().rev();
+        rows.find(|row| matches!(row.fact, Fact::MinimumTokens(_)))
+    }
+
+    /// The rows for this model, the closest last, which overwrites.
+    fn matching(&self, provider: Provider, model: &str) -> Vec<&Row> {
         let mut matching: Vec<(usize, &Row)> = self
             .rows
             .iter()
             .filter(|row| row.provider == provider)
             .filter_map(|row| Some((row.matched(model)?, row)))
             .collect();
-        // The closest last, which overwrites; stable, so that a later row does as well.
+        // Stable, so that a later row overwrites as well.
         matching.sort_by_key(|(matched, _)| *matched);
-        let mut rules = Rules::default();
-        for (_, row) in matching {
-            rules.apply(&row.fact);
-        }
-        rules
+        matching.into_iter().map(|(_, row)| row).collect()
     }
 }
 
