@@ -53,6 +53,7 @@ pub(crate) fn lay_out<T: Tokenize + ?Sized>(
     options: &SignOptions,
 ) -> Result<Vec<Padding>, TokenizeError> {
     let mut paddings = Vec::new();
+    rendered.reserve(segments);
     for (index, segment) in segments.iter().enumerate() {
         rendered.add(segment);
         let volatility = segment.label.volatility;

@@ -201,6 +201,6 @@ pub use segment::{Cleaning, Role, Segment, SegmentLabel, UnknownName, Volatility
 pub use sign::{Salt, SignOptions};
 pub use signed::SignedPrompt;
 pub use tokenize::{
-    BytesTokenizer, ControlText, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens,
+    BytesTokenizer, ControlText, Ends, HfTokenizer, Seam, SpecialTokens, Tokenize, Tokens,
 };
 pub use turn::{AssistantTurn, ToolTurn, Turn, UserTurn};

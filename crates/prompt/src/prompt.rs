@@ -247,8 +247,15 @@ fn marker_in(
 ) -> Option<(&'static str, Position)> {
     label.role?;
     let find = |text: &str| {
-        let found = MARKERS.map(|marker| Some((text.find(marker)?, marker)));
-        let (at, marker) = found.into_iter().flatten().min()?;
+        // All of them begin alike, so the text is read once.
+        let mut starts = text.match_indices('<');
+        let (at, marker) = starts.find_map(|(at, _)| {
+            let rest = text.get(at..)?;
+            let marker = MARKERS
+                .into_iter()
+                .find(|marker| rest.starts_with(marker))?;
+            Some((at, marker))
+        })?;
         Some((marker, LineTable::new(text).position(at)))
     };
     let in_cleaned = find(cleaned)?;

@@ -118,6 +118,13 @@ impl Rendered {
         }
     }
 
+    /// Makes room for segments, so that a long prompt is not moved again and again while it grows.
+    pub(crate) fn reserve(&mut self, segments: &[CleanSegment]) {
+        let around = 2 * (MESSAGE_START.len() + MESSAGE_END.len());
+        let bytes = segments.iter().map(|segment| segment.text.len() + around);
+        self.text.reserve(bytes.sum());
+    }
+
     /// Writes a segment behind the others. One that begins a message ends the one before.
     pub(crate) fn add(&mut self, segment: &CleanSegment) {
         let joint = self.joint(segment);

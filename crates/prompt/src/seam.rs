@@ -200,16 +200,10 @@ impl<T: Tokenize + ?Sized> Seams<'_, T> {
 
     /// The last place up to `wanted` where a token ends and a character begins.
     fn window_start(&self, wanted: usize, fixed: usize) -> usize {
-        let ends = self
-            .tokens
-            .ends
-            .get(..self.tokens.before(wanted))
-            .unwrap_or_default();
-        let place = ends
-            .iter()
-            .rev()
-            .find(|end| self.text.is_char_boundary(**end));
-        place.copied().unwrap_or(0).max(fixed)
+        let before = (0..self.tokens.before(wanted)).rev();
+        let mut ends = before.filter_map(|index| self.tokens.ends.get(index));
+        let place = ends.find(|end| self.text.is_char_boundary(*end));
+        place.unwrap_or(0).max(fixed)
     }
 }
 
@@ -235,12 +229,9 @@ struct Window {
 /// The tokens that end behind `byte`: id, and end in the whole text, which begins `offset`
 /// bytes before these tokens' own.
 fn behind(tokens: &Tokens, byte: usize, offset: usize) -> impl Iterator<Item = (u32, usize)> {
-    let all = tokens
-        .ids
-        .iter()
-        .zip(&tokens.ends)
-        .map(move |(id, end)| (*id, end + offset));
-    all.skip(tokens.before(byte))
+    let places = tokens.before(byte)..tokens.ids.len();
+    places
+        .filter_map(move |index| Some((*tokens.ids.get(index)?, tokens.ends.get(index)? + offset)))
 }
 
 #[cfg(test)]
@@ -277,8 +268,8 @@ mod tests {
             let text = format!("{}{continuation}", &rendered.text[..at]);
             let theirs = tokenizer.encode(&text, &markers).unwrap();
             // A token is its id and its text: one that stands for unknown characters can take more.
-            let theirs = theirs.ids.iter().zip(&theirs.ends);
-            let ours = tokens.ids.iter().zip(&tokens.ends);
+            let theirs = theirs.ids.iter().zip(theirs.ends.iter());
+            let ours = tokens.ids.iter().zip(tokens.ends.iter());
             theirs.zip(ours).take_while(|(a, b)| a == b).count()
         };
         let least = CONTINUATIONS

@@ -7,9 +7,11 @@ use crate::TokenizeError;
 
 mod bytes;
 mod cache;
+mod ends;
 mod huggingface;
 
 pub use bytes::BytesTokenizer;
+pub use ends::Ends;
 pub use huggingface::{ControlText, HfTokenizer};
 
 /// Turns a rendered prompt into the tokens that are signed.
@@ -125,13 +127,13 @@ pub struct Tokens {
     /// For each id the byte of the text at which it ends, never falling. A token that the
     /// tokenizer adds in front of the text ends at 0, one that it adds behind the text ends
     /// after the last byte.
-    pub ends: Vec<usize>,
+    pub ends: Ends,
 }
 
 impl Tokens {
     /// How many tokens end at or before `byte`.
     pub fn before(&self, byte: usize) -> usize {
-        self.ends.partition_point(|end| *end <= byte)
+        self.ends.before(byte)
     }
 
     /// Keeps the first `count` tokens.

@@ -177,7 +177,7 @@ proptest! {
                 prop_assert_eq!(ids, meant.collect::<Vec<_>>(), "{} {:?}", case.kind.name, &text);
             }
             prop_assert_eq!(tokens.ids.len(), tokens.ends.len());
-            prop_assert!(tokens.ends.is_sorted() && tokens.ends.last().is_none_or(|end| *end <= text.len()));
+            prop_assert!(tokens.ends.iter().is_sorted() && tokens.ends.last().is_none_or(|end| end <= text.len()));
         }
     }
 }

@@ -33,13 +33,20 @@ impl Chain {
 
     /// Appends tokens; every block they complete gets its name.
     pub fn extend(&mut self, tokens: &[u32]) {
-        for token in tokens {
-            self.preimage.extend_from_slice(&token.to_le_bytes());
-            if self.preimage.len() == self.preimage_bytes {
+        let block_tokens = (self.preimage_bytes - STATE_BYTES) / 4;
+        self.hashes.reserve(tokens.len() / block_tokens);
+        self.tokens += tokens.len();
+        let mut rest = tokens;
+        while !rest.is_empty() {
+            let missing = (self.preimage_bytes - self.preimage.len()) / 4;
+            let (part, later) = rest.split_at(missing.min(rest.len()));
+            self.preimage
+                .extend(part.iter().flat_map(|token| token.to_le_bytes()));
+            if part.len() == missing {
                 self.close_block();
             }
+            rest = later;
         }
-        self.tokens += tokens.len();
     }
 
     /// One hash per whole block: the first names the first block, the second the first two, ….

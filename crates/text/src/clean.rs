@@ -1,11 +1,12 @@
 //! The pipeline: which steps run for which profile, in which order, until nothing changes.
 
 use crate::draft::Draft;
-use crate::inspect::{Fences, Verdict, sighting, verdicts};
+use crate::inspect::{Fences, Form, Seen, Verdict, look, sighting};
+use crate::position::Cursor;
 use crate::steps::{
     Edit, apply, drop_leading_blank_lines, end_with_newline, normalize, strip_line_ends,
 };
-use crate::{Action, Change, Class, CleanError, Cleaned, LineTable, Profile, Safety, Sighting};
+use crate::{Action, Change, Class, CleanError, Cleaned, Profile, Safety, Sighting, Step};
 
 /// Brings a text into its canonical form.
 ///
@@ -59,53 +60,32 @@ enum Place {
 }
 
 fn run(text: &str, profile: Profile, place: Place) -> Result<Cleaned, CleanError> {
-    let canonical = match profile {
-        Profile::Verbatim => true,
-        Profile::Dynamic => text.bytes().all(is_harmless),
-        Profile::Strict => is_plain(text, place),
-    };
-    if canonical {
+    if profile == Profile::Verbatim {
         return Ok(Cleaned {
             text: text.to_owned(),
             ..Cleaned::default()
         });
     }
-    Cleaning::new(text, profile, place).finish()
+    let cleaning = Cleaning {
+        profile,
+        place,
+        input: text,
+        draft: Draft::new(text),
+        edits: Vec::new(),
+    };
+    cleaning.finish()
 }
 
-/// ASCII that the dynamic profile leaves alone and has nothing to say about.
-fn is_harmless(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\n')
-}
-
-/// ASCII that is canonical already, as nearly all of what an author sends the second time.
-fn is_plain(text: &str, place: Place) -> bool {
-    let bytes = text.as_bytes();
-    let ended = matches!(bytes, [] | [.., b'!'..=b'~', b'\n']);
-    let started = place == Place::First || bytes.first() != Some(&b'\n');
-    ended && started && bytes.iter().copied().all(is_harmless) && !text.contains(" \n")
-}
-
-struct Cleaning {
+struct Cleaning<'a> {
     profile: Profile,
     place: Place,
-    draft: Draft,
-    table: LineTable,
-    changes: Vec<Change>,
+    input: &'a str,
+    draft: Draft<'a>,
+    edits: Vec<Edit>,
 }
 
-impl Cleaning {
-    fn new(text: &str, profile: Profile, place: Place) -> Self {
-        Self {
-            profile,
-            place,
-            draft: Draft::new(text),
-            table: LineTable::new(text),
-            changes: Vec::new(),
-        }
-    }
-
-    /// Runs rounds until one changes nothing.
+impl Cleaning<'_> {
+    /// Runs rounds until one leaves nothing that another one could see.
     ///
     /// Taking a character away can let two others compose, and can take the context from a
     /// third; one more round sees that. Every round but the last takes away a character of the
@@ -113,32 +93,38 @@ impl Cleaning {
     /// step ever adds a character of the table: so there are at most some rounds more than
     /// characters, and in real text two.
     fn finish(mut self) -> Result<Cleaned, CleanError> {
-        let bound = 2 * self.draft.chars().len() + 4;
+        let bound = 2 * self.input.len() + 4;
         let fences = match self.profile {
             Profile::Dynamic => Fences::Ignored,
             _ => Fences::Seen,
         };
-        let mut last = Vec::new();
+        let mut warnings = Vec::new();
         for _ in 0..bound {
-            last = verdicts(self.draft.chars(), fences);
-            self.refuse(&last)?;
-            let before = self.changes.len();
-            self.round(&last);
-            if self.changes.len() == before {
+            let seen = look(self.draft.text(), fences, |action| {
+                !matches!(action, Action::Keep | Action::Info)
+            });
+            self.refuse(&seen.verdicts)?;
+            warnings = self.warnings(&seen.verdicts);
+            let before = self.edits.len();
+            self.round(&seen);
+            let mut edits = self.edits.iter().skip(before);
+            if edits.all(|edit| self.is_seen_by_nobody(edit)) {
                 break;
             }
         }
-        Ok(self.cleaned(&last))
+        Ok(self.cleaned(warnings))
     }
 
     /// The steps, in order.
-    fn round(&mut self, verdicts: &[Verdict]) {
+    fn round(&mut self, seen: &Seen) {
         let profile = self.profile;
-        self.step(|draft| apply(draft, verdicts, |verdict| treatment(verdict, profile)));
+        self.step(|draft| apply(draft, &seen.verdicts, |verdict| treatment(verdict, profile)));
         if profile == Profile::Dynamic {
             return;
         }
-        self.step(normalize);
+        if seen.form == Form::Unknown {
+            self.step(normalize);
+        }
         self.step(strip_line_ends);
         if self.place == Place::Following {
             self.step(drop_leading_blank_lines);
@@ -146,16 +132,22 @@ impl Cleaning {
         self.step(end_with_newline);
     }
 
-    fn step(&mut self, step: impl FnOnce(&mut Draft) -> Vec<Edit>) {
-        let table = &self.table;
-        self.changes
-            .extend(step(&mut self.draft).into_iter().map(|edit| Change {
-                step: edit.step,
-                span: edit.span,
-                position: table.position(edit.span.start),
-                code_point: edit.code_point,
-                action: edit.action,
-            }));
+    fn step(&mut self, step: impl FnOnce(&mut Draft<'_>) -> Vec<Edit>) {
+        self.edits.append(&mut step(&mut self.draft));
+    }
+
+    /// Whether a change can neither give another character another context nor take away one that
+    /// was warned of. A newline is one in each of its forms, and so is a line's end without
+    /// spaces. A file from another system needs nothing else.
+    fn is_seen_by_nobody(&self, edit: &Edit) -> bool {
+        match edit.step {
+            Step::Newline | Step::SegmentStart | Step::SegmentEnd => true,
+            Step::TrailingSpace => {
+                let taken = self.input.get(edit.span.start..edit.span.end);
+                taken.is_some_and(|taken| taken.bytes().all(|byte| byte == b' '))
+            }
+            _ => false,
+        }
     }
 
     /// Stops at characters that must not be there.
@@ -163,10 +155,11 @@ impl Cleaning {
         if self.profile == Profile::Dynamic {
             return Ok(());
         }
+        let mut cursor = Cursor::new(self.input);
         let sightings: Vec<Sighting> = verdicts
             .iter()
             .filter(|verdict| verdict.action == Action::Error)
-            .map(|verdict| sighting(verdict, &self.draft, &self.table))
+            .map(|verdict| sighting(verdict, &self.draft, &mut cursor))
             .collect();
         if sightings.is_empty() {
             return Ok(());
@@ -174,20 +167,32 @@ impl Cleaning {
         Err(CleanError { sightings })
     }
 
-    fn cleaned(mut self, verdicts: &[Verdict]) -> Cleaned {
-        let warnings = verdicts
+    /// What stays although somebody should look at it.
+    fn warnings(&self, verdicts: &[Verdict]) -> Vec<Sighting> {
+        let mut cursor = Cursor::new(self.input);
+        verdicts
             .iter()
             .filter(|verdict| matches!(verdict.action, Action::Warn | Action::Error))
             .map(|verdict| Sighting {
                 action: Action::Warn,
-                ..sighting(verdict, &self.draft, &self.table)
+                ..sighting(verdict, &self.draft, &mut cursor)
             })
-            .collect();
-        self.changes
-            .sort_by_key(|change| (change.span, change.step));
+            .collect()
+    }
+
+    fn cleaned(mut self, warnings: Vec<Sighting>) -> Cleaned {
+        self.edits.sort_by_key(|edit| (edit.span, edit.step));
+        let mut cursor = Cursor::new(self.input);
+        let changes = self.edits.into_iter().map(|edit| Change {
+            step: edit.step,
+            span: edit.span,
+            position: cursor.position(edit.span.start),
+            code_point: edit.code_point,
+            action: edit.action,
+        });
         Cleaned {
-            text: self.draft.text(),
-            changes: self.changes,
+            changes: changes.collect(),
+            text: self.draft.into_text(),
             warnings,
         }
     }

@@ -16,56 +16,62 @@ const TO_SPACE: Ruling = (Action::Replace(" "), Safety::Unsafe);
 /// An error that taking the character away would cure.
 const FORBIDDEN: Ruling = (Action::Error, Safety::Unsafe);
 
-/// Decides about the character at `scene.at`, which has the given class.
-pub(crate) fn rule(class: Class, scene: &Scene<'_>) -> Ruling {
-    let ruling = decide(class, scene);
+/// What decides about the characters of a class.
+pub(crate) enum Meaning {
+    /// Nothing: it is the same everywhere, in code too.
+    Fixed(Ruling),
+    /// The rule, which asks the surroundings.
+    InContext(fn(&Scene<'_>) -> Ruling),
+}
+
+/// The rule of each class. `before` is the byte before the character.
+pub(crate) fn meaning(class: Class, before: Option<&u8>) -> Meaning {
+    use Meaning::{Fixed, InContext};
+    match class {
+        Class::Newline => Fixed((Action::Replace("\n"), Safety::Safe)),
+        Class::Bom => Fixed(REMOVE),
+        Class::DeprecatedFormat | Class::SoftHyphen => InContext(|_| REMOVE),
+        Class::ZeroWidth => InContext(|scene| keep_if(is_word_border(scene))),
+        Class::NonJoiner => InContext(|scene| keep_if(does_part_letters(scene))),
+        Class::Joiner => InContext(|scene| keep_if(does_join(scene))),
+        Class::VariationSelector => InContext(|scene| keep_if(does_select(scene))),
+        Class::BidiMark => InContext(|scene| keep_if(scene.line.has(Feature::RtlLetter))),
+        Class::BidiOverride | Class::DangerousControl => Fixed(FORBIDDEN),
+        Class::Annotation => InContext(|_| FORBIDDEN),
+        Class::BidiIsolate => InContext(isolate),
+        Class::InvisibleMath => InContext(|scene| keep_if(scene.math == Math::Inside)),
+        Class::GraphemeJoiner => InContext(|scene| warn_unless(is_beside(scene, Script::Hebrew))),
+        Class::HangulFiller => InContext(|scene| forbid_unless(is_in_jamo(scene))),
+        Class::MongolianSeparator => InContext(|scene| keep_if(scene.follows_mongolian())),
+        Class::BrailleBlank => InContext(|scene| warn_unless(scene.line.has(Feature::Braille))),
+        Class::Tag => InContext(|scene| forbid_unless(is_in_flag(scene))),
+        Class::Noncharacter => InContext(|_| (Action::Error, Safety::NoFix)),
+        Class::KhmerVowel | Class::LostData => Fixed(WARN),
+        Class::NotationFormat => {
+            InContext(|scene| warn_unless(scene.line.has(Feature::of_notation(scene.this))))
+        }
+        Class::PrependedMark => Fixed(KEEP),
+        Class::Control => InContext(|_| (Action::Remove, Safety::Unsafe)),
+        Class::Tab if before != Some(&b' ') => Fixed(KEEP),
+        Class::Tab => InContext(|scene| warn_unless(!scene.line.hides_in_indentation(scene.at))),
+        Class::Space => InContext(space),
+        Class::PrivateUse | Class::Typography => Fixed((Action::Info, Safety::NoFix)),
+    }
+}
+
+/// Decides by a rule about the character at `scene.at`, which has the given class.
+pub(crate) fn rule(class: Class, by: fn(&Scene<'_>) -> Ruling, scene: &Scene<'_>) -> Ruling {
+    let ruling = by(scene);
     if scene.line.is_fenced() {
         return in_code(class, ruling);
     }
     ruling
 }
 
-fn decide(class: Class, scene: &Scene<'_>) -> Ruling {
-    match class {
-        Class::Newline => (Action::Replace("\n"), Safety::Safe),
-        Class::Bom | Class::DeprecatedFormat | Class::SoftHyphen => REMOVE,
-        Class::ZeroWidth => keep_if(is_word_border(scene)),
-        Class::NonJoiner => keep_if(does_part_letters(scene)),
-        Class::Joiner => keep_if(does_join(scene)),
-        Class::VariationSelector => keep_if(does_select(scene)),
-        Class::BidiMark => keep_if(scene.line.has(Feature::RtlLetter)),
-        Class::BidiOverride | Class::Annotation | Class::DangerousControl => FORBIDDEN,
-        Class::BidiIsolate => isolate(scene),
-        Class::InvisibleMath => keep_if(scene.math == Math::Inside),
-        Class::GraphemeJoiner => warn_unless(is_beside(scene, Script::Hebrew)),
-        Class::HangulFiller => forbid_unless(is_in_jamo(scene)),
-        Class::MongolianSeparator => keep_if(scene.follows_mongolian()),
-        Class::BrailleBlank => warn_unless(scene.line.has(Feature::Braille)),
-        Class::Tag => forbid_unless(is_in_flag(scene)),
-        Class::Noncharacter => (Action::Error, Safety::NoFix),
-        Class::KhmerVowel | Class::LostData => WARN,
-        Class::NotationFormat => warn_unless(scene.line.has(Feature::of_notation(scene.this()))),
-        Class::PrependedMark => KEEP,
-        Class::Control => (Action::Remove, Safety::Unsafe),
-        Class::Tab => warn_unless(!scene.line.hides_in_indentation(scene.at)),
-        Class::Space => space(scene),
-        Class::PrivateUse | Class::Typography => (Action::Info, Safety::NoFix),
-    }
-}
-
 /// Code is left alone, except for what deceives its reader or breaks a backend.
 fn in_code(class: Class, ruling: Ruling) -> Ruling {
     match (class, ruling.0) {
-        (
-            Class::Newline
-            | Class::Bom
-            | Class::Tag
-            | Class::BidiMark
-            | Class::BidiOverride
-            | Class::BidiIsolate
-            | Class::DangerousControl,
-            _,
-        ) => ruling,
+        (Class::Tag | Class::BidiMark | Class::BidiIsolate, _) => ruling,
         (_, Action::Remove | Action::Replace(_) | Action::Error) => WARN,
         _ => ruling,
     }
@@ -86,7 +92,7 @@ fn forbid_unless(meant: bool) -> Ruling {
 /// U+200B shows where a word ends in scripts without spaces. U+2060 never says anything that
 /// a model needs.
 fn is_word_border(scene: &Scene<'_>) -> bool {
-    scene.this() == '\u{200B}'
+    scene.this == '\u{200B}'
         && scene.before().is_some_and(script::is_spaceless)
         && scene.after().is_some_and(script::is_spaceless)
 }
@@ -116,10 +122,10 @@ fn does_join(scene: &Scene<'_>) -> bool {
 }
 
 fn is_in_emoji(scene: &Scene<'_>) -> bool {
-    let base = match scene.kept {
-        [.., base, last] if *last == '\u{FE0F}' || script::is_skin_tone(*last) => Some(*base),
-        [.., last] => Some(*last),
-        [] => None,
+    let mut kept = scene.kept.chars().rev();
+    let base = match (kept.next(), kept.next()) {
+        (Some(last), Some(base)) if last == '\u{FE0F}' || script::is_skin_tone(last) => Some(base),
+        (last, _) => last,
     };
     base.is_some_and(script::is_pictograph) && scene.after().is_some_and(script::is_pictograph)
 }
@@ -138,7 +144,7 @@ fn does_select(scene: &Scene<'_>) -> bool {
     let Some(base) = scene.before() else {
         return false;
     };
-    match scene.this() {
+    match scene.this {
         '\u{FE0E}' | '\u{FE0F}' => {
             let keycap = matches!(base, '0'..='9' | '#' | '*');
             script::is_pictograph(base) || (keycap && scene.after() == Some('\u{20E3}'))
@@ -172,9 +178,9 @@ fn isolate(scene: &Scene<'_>) -> Ruling {
 /// A filler stands for the missing half of an archaic syllable.
 fn is_in_jamo(scene: &Scene<'_>) -> bool {
     let before = scene.before();
-    let after = scene.chars.get(scene.at + 1).copied();
-    let after_next = scene.chars.get(scene.at + 2).copied();
-    match scene.this() {
+    let mut rest = scene.rest();
+    let (after, after_next) = (rest.next(), rest.next());
+    match scene.this {
         '\u{115F}' => match after {
             Some('\u{1160}') => after_next.is_some_and(is_final_jamo),
             after => after.is_some_and(is_vowel_jamo),
@@ -204,24 +210,15 @@ fn is_final_jamo(c: char) -> bool {
 fn is_in_flag(scene: &Scene<'_>) -> bool {
     // NOTE: the text itself is read here, not what stays of it: a flag that only comes about
     // by taking something away was not written by anybody.
-    let back = scene.chars[..scene.at]
-        .iter()
-        .rev()
-        .take(7)
-        .take_while(|c| **c != BLACK_FLAG)
-        .count();
-    let Some(flag) = (scene.at - back).checked_sub(1) else {
+    let before = scene.text.get(..scene.at).unwrap_or_default();
+    let nearest = before.char_indices().rev().take(8).enumerate();
+    let flag = nearest.into_iter().find(|(_, (_, c))| *c == BLACK_FLAG);
+    let Some((back, (flag, _))) = flag else {
         return false;
     };
-    if scene.chars[flag] != BLACK_FLAG {
-        return false;
-    }
-    let tags = &scene.chars[flag + 1..];
-    let length = tags
-        .iter()
-        .take(8)
-        .position(|c| *c == CANCEL_TAG)
-        .unwrap_or(0);
+    let tags = scene.text.get(flag..).unwrap_or_default().chars().skip(1);
+    let tags: Vec<char> = tags.take(8).collect();
+    let length = tags.iter().position(|c| *c == CANCEL_TAG).unwrap_or(0);
     let (country, subdivision) = tags[..length].split_at(length.min(2));
     (3..=6).contains(&length)
         && back <= length
@@ -238,7 +235,7 @@ const CANCEL_TAG: char = '\u{E007F}';
 
 /// Spaces that a language writes stay; the others are typography.
 fn space(scene: &Scene<'_>) -> Ruling {
-    let meant = match scene.this() {
+    let meant = match scene.this {
         '\u{202F}' => is_narrow_space_meant(scene),
         '\u{3000}' => scene.line.has(Feature::Cjk),
         '\u{1680}' => scene.line.has(Feature::Ogham),

@@ -1,11 +1,14 @@
 //! One walk over a text that decides about every character of the table. Linting and cleaning
 //! both start here, so they can never disagree.
 
-use crate::context::rule;
+use crate::context::{Meaning, Ruling, meaning, rule};
 use crate::draft::Draft;
-use crate::layout::{lines, newline_length};
-use crate::scene::{LineFacts, Math, Scene};
-use crate::{Action, Class, LineTable, Safety, Sighting, table};
+use crate::layout::{Layout, newline_length};
+use crate::plain::odd;
+use crate::position::Cursor;
+use crate::scene::{LineFacts, Math, REACH, Scene};
+use crate::steps::composes;
+use crate::{Action, Class, Safety, Sighting, table};
 
 /// Everything of the table that a text holds, with the decision of its context, in order.
 ///
@@ -24,22 +27,22 @@ use crate::{Action, Class, LineTable, Safety, Sighting, table};
 /// ```
 #[must_use]
 pub fn inspect(text: &str) -> Vec<Sighting> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
-        return Vec::new();
-    }
     let draft = Draft::new(text);
-    let table = LineTable::new(text);
-    verdicts(draft.chars(), Fences::Seen)
+    let mut cursor = Cursor::new(text);
+    look(text, Fences::Seen, |_| true)
+        .verdicts
         .iter()
-        .map(|verdict| sighting(verdict, &draft, &table))
+        .map(|verdict| sighting(verdict, &draft, &mut cursor))
         .collect()
 }
 
-/// A decision about the characters at `at .. at + length` of a draft.
+/// A decision about the bytes at `at .. at + length` of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict {
     pub(crate) at: usize,
     pub(crate) length: usize,
+    /// The first of its characters.
+    pub(crate) code_point: char,
     pub(crate) class: Class,
     pub(crate) action: Action,
     pub(crate) safety: Safety,
@@ -54,88 +57,173 @@ pub(crate) enum Fences {
 }
 
 /// A verdict with its place in the text that a draft was made from.
-pub(crate) fn sighting(verdict: &Verdict, draft: &Draft, table: &LineTable) -> Sighting {
+pub(crate) fn sighting(verdict: &Verdict, draft: &Draft<'_>, cursor: &mut Cursor<'_>) -> Sighting {
     let span = draft.origin(verdict.at, verdict.length);
     Sighting {
         span,
-        position: table.position(span.start),
-        code_point: draft.chars()[verdict.at],
+        position: cursor.position(span.start),
+        code_point: verdict.code_point,
         class: verdict.class,
         action: verdict.action,
         safety: verdict.safety,
     }
 }
 
-/// Decides about every character of the table, from left to right.
+/// What one walk over a text found.
+pub(crate) struct Seen {
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) form: Form,
+}
+
+/// What is known about form NFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The text has it, also when characters are taken from it.
+    Nfc,
+    Unknown,
+}
+
+/// Decides about every character of the table, from left to right, and gives back the decisions
+/// that are `wanted`.
 ///
 /// What was decided already is the context for what follows; what follows is read as it is.
-pub(crate) fn verdicts(chars: &[char], fences: Fences) -> Vec<Verdict> {
-    let mut walk = Walk {
-        chars,
-        kept: Vec::with_capacity(chars.len()),
-        math: Math::Outside,
+pub(crate) fn look(text: &str, fences: Fences, wanted: impl Fn(Action) -> bool) -> Seen {
+    let mut seen = Seen {
         verdicts: Vec::new(),
+        form: Form::Nfc,
     };
-    for mut line in lines(chars) {
-        line.fenced &= fences == Fences::Seen;
-        let facts = LineFacts::new(chars, line);
-        for at in line.start..line.end {
-            walk.step(at, 1, &facts);
+    let mut walk = Walk::new(text, fences);
+    for (at, c) in odd(text) {
+        if seen.form == Form::Nfc && composes(c) {
+            seen.form = Form::Unknown;
         }
-        if let Some(length) = chars
-            .get(line.end)
-            .map(|_| newline_length(&chars[line.end..]))
-        {
-            walk.step(line.end, length, &facts);
+        let Some(class) = table::class(c) else {
+            continue;
+        };
+        let verdict = walk.decide(at, c, class);
+        if wanted(verdict.action) {
+            seen.verdicts.push(verdict);
         }
     }
-    walk.verdicts
+    seen
 }
 
+/// A walk over a text, with what is known at the place that it has reached.
 struct Walk<'a> {
-    chars: &'a [char],
-    kept: Vec<char>,
+    text: &'a str,
+    fences: Fences,
+    layout: Layout<'a>,
+    line: Option<LineFacts<'a>>,
+    kept: Kept<'a>,
+    /// Up to the last character of mathematics.
     math: Math,
-    verdicts: Vec<Verdict>,
+    math_end: usize,
 }
 
-impl Walk<'_> {
-    fn step(&mut self, at: usize, length: usize, line: &LineFacts<'_>) {
-        let c = self.chars[at];
-        let Some(class) = table::class(c) else {
-            self.look_for_math(at);
-            self.kept.push(c);
-            return;
-        };
-        let (action, safety) = rule(
-            class,
-            &Scene {
-                chars: self.chars,
-                at,
-                kept: &self.kept,
-                line,
-                math: self.math,
+impl<'a> Walk<'a> {
+    fn new(text: &'a str, fences: Fences) -> Self {
+        Self {
+            text,
+            fences,
+            layout: Layout::new(text),
+            line: None,
+            kept: Kept {
+                text,
+                done: 0,
+                tail: String::new(),
             },
-        );
-        match action {
-            Action::Remove => {}
-            Action::Replace(with) => self.kept.extend(with.chars()),
-            _ => self.kept.push(c),
+            math: Math::Outside,
+            math_end: 0,
         }
-        self.verdicts.push(Verdict {
+    }
+
+    fn decide(&mut self, at: usize, c: char, class: Class) -> Verdict {
+        let bytes = self.text.as_bytes();
+        let length = match class {
+            Class::Newline => newline_length(&bytes[at..]),
+            _ => c.len_utf8(),
+        };
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let (action, safety) = match meaning(class, before) {
+            Meaning::Fixed(ruling) => ruling,
+            Meaning::InContext(by) => self.ask(at, c, class, by),
+        };
+        match action {
+            Action::Remove => self.kept.replace(at, length, ""),
+            Action::Replace(with) => self.kept.replace(at, length, with),
+            _ => {}
+        }
+        Verdict {
             at,
             length,
+            code_point: c,
             class,
             action,
             safety,
+        }
+    }
+
+    fn ask(&mut self, at: usize, c: char, class: Class, by: fn(&Scene<'_>) -> Ruling) -> Ruling {
+        if class == Class::InvisibleMath {
+            self.look_for_math(at);
+        }
+        if self.line.as_ref().is_some_and(|line| !line.has_byte(at)) {
+            self.line = None;
+        }
+        let line = self.line.get_or_insert_with(|| {
+            let mut line = self.layout.line_at(at);
+            line.fenced &= self.fences == Fences::Seen;
+            LineFacts::new(self.text, line)
         });
+        let scene = Scene {
+            text: self.text,
+            at,
+            this: c,
+            kept: self.kept.before(at),
+            line,
+            math: self.math,
+        };
+        rule(class, by, &scene)
     }
 
     fn look_for_math(&mut self, at: usize) {
-        match &self.chars[at..] {
-            ['<', 'm', 'a', 't', 'h', ..] => self.math = Math::Inside,
-            ['<', '/', 'm', 'a', 't', 'h', ..] => self.math = Math::Outside,
-            _ => {}
+        let passed = self.text.get(self.math_end..at).unwrap_or_default();
+        self.math_end = at;
+        match (passed.rfind("<math"), passed.rfind("</math")) {
+            (None, None) => {}
+            (start, end) if start > end => self.math = Math::Inside,
+            _ => self.math = Math::Outside,
         }
+    }
+}
+
+/// What stays of the text before a place: its end, as far as anybody looks back.
+struct Kept<'a> {
+    text: &'a str,
+    /// Bytes of the text that have been looked at.
+    done: usize,
+    tail: String,
+}
+
+impl Kept<'_> {
+    /// What stays before a place, which must not be before the last one.
+    fn before(&mut self, at: usize) -> &str {
+        let passed = self.text.get(self.done..at).unwrap_or_default();
+        self.done = self.done.max(at);
+        if passed.len() >= REACH {
+            self.tail.clear();
+        } else if self.tail.len() > 8 * REACH {
+            let end = self.tail.ceil_char_boundary(self.tail.len() - REACH);
+            self.tail.drain(..end);
+        }
+        let reached = passed.ceil_char_boundary(passed.len().saturating_sub(REACH));
+        self.tail.push_str(&passed[reached..]);
+        &self.tail
+    }
+
+    fn replace(&mut self, at: usize, length: usize, with: &str) {
+        self.before(at);
+        self.tail.push_str(with);
+        self.done = at + length;
     }
 }

@@ -1,49 +1,78 @@
 //! The lines of a text, and which of them are inside fenced code.
 
+use std::ops::Range;
+
 use crate::Class;
 use crate::table;
 
-/// One line, as positions in a slice of characters.
+/// One line, in bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) start: usize,
-    /// One past the last character, the newline not included.
+    /// Behind the last character, the newline not included.
     pub(crate) end: usize,
+    /// Where the next line starts; equal to `end` for the last line.
+    pub(crate) next: usize,
     /// Inside fenced code. The lines with the fences themselves are not.
     pub(crate) fenced: bool,
 }
 
-/// Splits into lines at any form of newline.
+/// Walks over the lines of a text, which end at any form of newline.
 ///
 /// A fence is recognised at any indentation, so that fences in lists are. An open fence
 /// reaches to the end of the text.
-pub(crate) fn lines(chars: &[char]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut open: Option<Fence> = None;
-    let mut start = 0;
-    loop {
-        let end = chars[start..]
-            .iter()
-            .position(|c| is_newline(*c))
-            .map_or(chars.len(), |length| start + length);
-        let closes = match (open, fence(&chars[start..end])) {
+pub(crate) struct Layout<'a> {
+    text: &'a str,
+    line: Line,
+    open: Option<Fence>,
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let line = Line {
+            start: 0,
+            end: 0,
+            next: 0,
+            fenced: false,
+        };
+        let mut layout = Self {
+            text,
+            line,
+            open: None,
+        };
+        layout.read();
+        layout
+    }
+
+    /// The line that a byte stands in, which must not be before the line asked for last. A newline
+    /// belongs to the line that it ends.
+    pub(crate) fn line_at(&mut self, at: usize) -> Line {
+        while at >= self.line.next && self.line.next > self.line.end {
+            self.read();
+        }
+        self.line
+    }
+
+    /// Goes on to the next line.
+    fn read(&mut self) {
+        let start = self.line.next;
+        let newline = newline(self.text, start);
+        let fence = fence(&self.text[start..newline.start]);
+        let closes = match (self.open, fence) {
             (Some(open), Some(fence)) => fence.closes(open),
             _ => false,
         };
-        lines.push(Line {
+        self.line = Line {
             start,
-            end,
-            fenced: open.is_some() && !closes,
-        });
-        open = match open {
-            Some(_) if closes => None,
-            Some(fence) => Some(fence),
-            None => fence(&chars[start..end]).filter(|fence| fence.opens()),
+            end: newline.start,
+            next: newline.end,
+            fenced: self.open.is_some() && !closes,
         };
-        if end == chars.len() {
-            return lines;
-        }
-        start = end + newline_length(&chars[end..]);
+        self.open = match self.open {
+            Some(_) if closes => None,
+            Some(open) => Some(open),
+            None => fence.filter(|fence| fence.opens()),
+        };
     }
 }
 
@@ -52,12 +81,42 @@ pub(crate) fn is_newline(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// How many characters the newline at the start of `rest` has.
-pub(crate) fn newline_length(rest: &[char]) -> usize {
+/// How many bytes the newline at the start of `rest` has; 0 if there is none.
+pub(crate) fn newline_length(rest: &[u8]) -> usize {
     match rest {
-        ['\r', '\n', ..] => 2,
-        _ => 1,
+        [b'\r', b'\n', ..] | [0xC2, 0x85, ..] => 2,
+        [b'\n' | b'\r', ..] => 1,
+        [0xE2, 0x80, 0xA8 | 0xA9, ..] => 3,
+        _ => 0,
     }
+}
+
+/// The first newline from a byte on; empty, behind the text, if there is none.
+fn newline(text: &str, from: usize) -> Range<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        at += candidate(rest);
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        let length = newline_length(rest);
+        if length > 0 || rest.is_empty() {
+            return at..at + length;
+        }
+        at += 1;
+    }
+}
+
+/// Where the first byte stands that can begin a newline.
+fn candidate(bytes: &[u8]) -> usize {
+    let begins =
+        |byte: &u8| (*byte == b'\n') | (*byte == b'\r') | (*byte == 0xC2) | (*byte == 0xE2);
+    let (chunks, _) = bytes.as_chunks::<16>();
+    let without = chunks
+        .iter()
+        .take_while(|chunk| !chunk.iter().fold(false, |found, byte| found | begins(byte)));
+    let passed = 16 * without.count();
+    let rest = bytes.get(passed..).unwrap_or_default();
+    passed + rest.iter().position(begins).unwrap_or(rest.len())
 }
 
 /// A line that starts with three or more backticks or tildes.
@@ -87,10 +146,14 @@ impl Fence {
     }
 }
 
-fn fence(line: &[char]) -> Option<Fence> {
+fn fence(line: &str) -> Option<Fence> {
+    let first = *line.as_bytes().first()?;
+    if first.is_ascii_graphic() && !matches!(first, b'`' | b'~') {
+        return None;
+    }
     let mut rest = line
-        .iter()
-        .filter_map(|c| bare(*c))
+        .chars()
+        .filter_map(bare)
         .skip_while(|c| *c == ' ')
         .peekable();
     let mark = *rest.peek().filter(|c| matches!(c, '`' | '~'))?;
@@ -141,11 +204,16 @@ mod tests {
     /// One letter a line: `.` outside, `#` inside fenced code.
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let chars: Vec<char> = text.chars().collect();
-        let found: String = lines(&chars)
-            .iter()
-            .map(|line| if line.fenced { '#' } else { '.' })
-            .collect();
+        let mut layout = Layout::new(text);
+        let mut found = String::new();
+        loop {
+            let line = layout.line;
+            found.push(if line.fenced { '#' } else { '.' });
+            if line.next == line.end {
+                break;
+            }
+            layout.read();
+        }
         assert_eq!(found, expected, "{text:?}");
     }
 
@@ -176,7 +244,18 @@ mod tests {
         for c in '\0'..=char::MAX {
             let listed = c == '\n' || table::class(c) == Some(Class::Newline);
             assert_eq!(is_newline(c), listed, "{c:?}");
+            let text = format!("{}{c}", "a".repeat(u32::from(c) as usize % 40));
+            let found = newline(&text, 0);
+            assert_eq!(listed, !found.is_empty(), "{c:?}");
+            assert!(!listed || found == (text.len() - c.len_utf8()..text.len()));
         }
         check("a\r\nb\rc\u{85}d\u{2028}e\u{2029}f", "......");
+    }
+
+    #[test]
+    fn a_newline_belongs_to_the_line_that_it_ends() {
+        let mut layout = Layout::new("a\r\n\nb");
+        let starts: Vec<usize> = (0..5).map(|at| layout.line_at(at).start).collect();
+        assert_eq!(starts, [0, 0, 0, 3, 4]);
     }
 }

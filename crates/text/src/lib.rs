@@ -72,6 +72,9 @@
 mod position;
 mod table;
 
+// The way from one character that matters to the next.
+mod plain;
+
 // What they mean where they stand.
 mod context;
 mod layout;

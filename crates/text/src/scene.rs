@@ -1,6 +1,7 @@
 //! The surroundings of one character: what stays before it, what follows, what its line holds.
 
 use std::cell::OnceCell;
+use std::str::Chars;
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_script::Script;
@@ -12,14 +13,18 @@ use crate::{script, table};
 /// and a limit keeps the work linear.
 const MAX_MARKS: usize = 30;
 
+/// Bytes of text before a character that can decide about it.
+pub(crate) const REACH: usize = 4 * (MAX_MARKS + 2);
+
 /// The surroundings of one character.
 pub(crate) struct Scene<'a> {
     /// The whole text.
-    pub(crate) chars: &'a [char],
-    /// Where the character stands in it.
+    pub(crate) text: &'a str,
+    /// Where the character stands in it, in bytes.
     pub(crate) at: usize,
-    /// What stays of the text before it.
-    pub(crate) kept: &'a [char],
+    pub(crate) this: char,
+    /// What stays of the text before it, its last [`REACH`] bytes at least.
+    pub(crate) kept: &'a str,
     pub(crate) line: &'a LineFacts<'a>,
     /// Inside a `<math>` element.
     pub(crate) math: Math,
@@ -33,39 +38,40 @@ pub(crate) enum Math {
 }
 
 impl Scene<'_> {
-    pub(crate) fn this(&self) -> char {
-        self.chars[self.at]
-    }
-
     /// The character before it that stays.
     pub(crate) fn before(&self) -> Option<char> {
-        self.kept.last().copied()
+        self.kept.chars().next_back()
+    }
+
+    /// The characters after it, as they are.
+    pub(crate) fn rest(&self) -> Chars<'_> {
+        let start = self.at + self.this.len_utf8();
+        self.text.get(start..).unwrap_or_default().chars()
     }
 
     /// The character after it. One of the table may go, so it is no context for another one.
     pub(crate) fn after(&self) -> Option<char> {
-        let after = *self.chars.get(self.at + 1)?;
+        let after = self.rest().next()?;
         table::class(after).is_none().then_some(after)
     }
 
     /// The letter before it, under its combining marks.
     pub(crate) fn letter_before(&self) -> Option<char> {
         self.kept
-            .iter()
+            .chars()
             .rev()
             .take(MAX_MARKS)
-            .copied()
             .find(|c| !script::is_mark(*c))
             .filter(|c| script::is_letter(*c))
     }
 
     pub(crate) fn follows_virama(&self) -> bool {
         self.kept
-            .iter()
+            .chars()
             .rev()
             .take(MAX_MARKS)
-            .take_while(|c| canonical_combining_class(**c) != 0)
-            .any(|c| script::is_virama(*c))
+            .take_while(|c| canonical_combining_class(*c) != 0)
+            .any(script::is_virama)
     }
 
     pub(crate) fn follows_mongolian(&self) -> bool {
@@ -111,7 +117,7 @@ impl Feature {
 
 /// What is known of one line; found out at most once, and only when somebody asks.
 pub(crate) struct LineFacts<'a> {
-    chars: &'a [char],
+    text: &'a str,
     line: Line,
     features: [OnceCell<bool>; 7],
     pairs: OnceCell<Vec<usize>>,
@@ -119,9 +125,9 @@ pub(crate) struct LineFacts<'a> {
 }
 
 impl<'a> LineFacts<'a> {
-    pub(crate) fn new(text: &'a [char], line: Line) -> Self {
+    pub(crate) fn new(text: &'a str, line: Line) -> Self {
         Self {
-            chars: &text[line.start..line.end],
+            text: &text[line.start..line.end],
             line,
             features: Default::default(),
             pairs: OnceCell::new(),
@@ -129,12 +135,20 @@ impl<'a> LineFacts<'a> {
         }
     }
 
+    /// Whether a byte at or behind the line's start belongs to it.
+    pub(crate) fn has_byte(&self, at: usize) -> bool {
+        at < self.line.next || self.line.next == self.line.end
+    }
+
     pub(crate) fn is_fenced(&self) -> bool {
         self.line.fenced
     }
 
     pub(crate) fn has(&self, feature: Feature) -> bool {
-        let look = || self.chars.iter().any(|c| feature.is_shown_by(*c));
+        let look = || {
+            let mut letters = self.text.chars().filter(|c| !c.is_ascii());
+            letters.any(|c| feature.is_shown_by(c))
+        };
         self.features
             .get(feature as usize)
             .is_some_and(|cell| *cell.get_or_init(look))
@@ -142,7 +156,7 @@ impl<'a> LineFacts<'a> {
 
     /// Whether the isolate at a position of the text is one half of a pair within the line.
     pub(crate) fn is_paired(&self, at: usize) -> bool {
-        let pairs = self.pairs.get_or_init(|| pairs(self.chars));
+        let pairs = self.pairs.get_or_init(|| pairs(self.text));
         pairs.binary_search(&(at - self.line.start)).is_ok()
     }
 
@@ -150,21 +164,18 @@ impl<'a> LineFacts<'a> {
     /// where nobody can see how far it reaches.
     pub(crate) fn hides_in_indentation(&self, at: usize) -> bool {
         let at = at - self.line.start;
-        let blank = || {
-            self.chars
-                .iter()
-                .take_while(|c| matches!(c, ' ' | '\t'))
-                .count()
-        };
-        at > 0 && self.chars[at - 1] == ' ' && at < *self.indentation.get_or_init(blank)
+        let bytes = self.text.as_bytes();
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+        let blank = || bytes.iter().take_while(is_blank).count();
+        at > 0 && bytes[at - 1] == b' ' && at < *self.indentation.get_or_init(blank)
     }
 }
 
 /// The positions of isolates that have a partner, rising.
-fn pairs(line: &[char]) -> Vec<usize> {
+fn pairs(line: &str) -> Vec<usize> {
     let mut open = Vec::new();
     let mut paired = Vec::new();
-    for (at, c) in line.iter().enumerate() {
+    for (at, c) in line.char_indices() {
         match c {
             '\u{2066}'..='\u{2068}' => open.push(at),
             '\u{2069}' => {

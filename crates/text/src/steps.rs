@@ -4,9 +4,10 @@
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Rewrite};
 use crate::inspect::Verdict;
-use crate::layout::{is_newline, lines};
+use crate::layout::{Layout, is_newline};
+use crate::plain::odd;
 use crate::{Action, Class, Span, Step};
 
 /// One change, before it has a line and a column.
@@ -21,13 +22,12 @@ pub(crate) struct Edit {
 
 /// Carries out decisions about characters of the table, as far as `treatment` lets them.
 pub(crate) fn apply(
-    draft: &mut Draft,
+    draft: &mut Draft<'_>,
     verdicts: &[Verdict],
     treatment: impl Fn(&Verdict) -> Action,
 ) -> Vec<Edit> {
     let mut edits = Vec::new();
-    let mut next = Draft::default();
-    let mut done = 0;
+    let mut next = Rewrite::new(draft);
     for verdict in verdicts {
         let action = treatment(verdict);
         let with = match action {
@@ -35,21 +35,14 @@ pub(crate) fn apply(
             Action::Replace(with) => with,
             _ => continue,
         };
-        next.copy(draft, done, verdict.at);
-        done = verdict.at + verdict.length;
-        let span = draft.origin(verdict.at, verdict.length);
-        for c in with.chars() {
-            next.push(c, span);
-        }
         edits.push(Edit {
             step: step_of(verdict.class),
-            span,
-            code_point: Some(draft.chars()[verdict.at]),
+            span: next.replace(verdict.at..verdict.at + verdict.length, with),
+            code_point: Some(verdict.code_point),
             action,
         });
     }
-    if !edits.is_empty() {
-        next.copy(draft, done, draft.chars().len());
+    if let Some(next) = next.finish() {
         *draft = next;
     }
     edits
@@ -70,76 +63,79 @@ fn step_of(class: Class) -> Step {
 }
 
 /// Brings everything outside fenced code into form NFC.
-pub(crate) fn normalize(draft: &mut Draft) -> Vec<Edit> {
-    if is_nfc_quick(draft.chars().iter().copied()) == IsNormalized::Yes {
-        return Vec::new();
-    }
+pub(crate) fn normalize(draft: &mut Draft<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
-    let mut next = Draft::default();
+    let mut next = Rewrite::new(draft);
+    let text = draft.text();
+    let mut layout = Layout::new(text);
     let mut done = 0;
-    for line in lines(draft.chars()).iter().filter(|line| !line.fenced) {
-        let mut start = line.start;
-        while start < line.end {
-            let end = cluster_end(draft.chars(), start, line.end);
-            if let Some(part) = composed(&draft.chars()[start..end]) {
-                let at = start + part.skipped;
-                next.copy(draft, done, at);
-                done = at + part.length;
-                let span = draft.origin(at, part.length);
-                part.composed.iter().for_each(|c| next.push(*c, span));
-                edits.push(Edit {
-                    step: Step::Nfc,
-                    span,
-                    code_point: draft.chars().get(at).copied(),
-                    action: Action::Normalize,
-                });
-            }
-            start = end;
+    for (at, _) in odd(text).filter(|(_, c)| composes(*c)) {
+        if at < done {
+            continue;
+        }
+        let line = layout.line_at(at);
+        if line.fenced {
+            done = line.end;
+            continue;
+        }
+        let base = text[line.start..at].chars().next_back();
+        let start = at - base.map_or(0, char::len_utf8);
+        done = cluster_end(text, at);
+        if let Some(part) = composed(&text[start..done]) {
+            let at = start + part.skipped;
+            edits.push(Edit {
+                step: Step::Nfc,
+                span: next.replace(at..at + part.length, &part.composed),
+                code_point: text[at..].chars().next(),
+                action: Action::Normalize,
+            });
         }
     }
-    if !edits.is_empty() {
-        next.copy(draft, done, draft.chars().len());
+    if let Some(next) = next.finish() {
         *draft = next;
     }
     edits
 }
 
+/// Whether a character can compose with what is before it, or has another form by itself.
+pub(crate) fn composes(c: char) -> bool {
+    // Quotation marks, dashes and what is invisible among them.
+    let is_common = c.is_ascii() || matches!(c, '\u{2002}'..='\u{206F}');
+    !is_common
+        && (canonical_combining_class(c) != 0
+            || is_nfc_quick(std::iter::once(c)) != IsNormalized::Yes)
+}
+
 /// Where the next character stands that can never compose with what is before it.
-fn cluster_end(chars: &[char], start: usize, limit: usize) -> usize {
-    let is_border = |c: &char| {
-        c.is_ascii()
-            || (canonical_combining_class(*c) == 0
-                && is_nfc_quick(std::iter::once(*c)) == IsNormalized::Yes)
-    };
-    chars[start + 1..limit]
-        .iter()
-        .position(is_border)
-        .map_or(limit, |length| start + 1 + length)
+fn cluster_end(text: &str, start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let border = rest.char_indices().find(|(_, c)| !composes(*c));
+    border.map_or(text.len(), |(length, _)| start + length)
 }
 
 /// The part of a cluster that form NFC changes.
 struct Composition {
-    /// Characters of the cluster before the part.
+    /// Bytes of the cluster before the part.
     skipped: usize,
-    /// Characters of the part.
+    /// Bytes of the part.
     length: usize,
     /// What it becomes.
-    composed: Vec<char>,
+    composed: String,
 }
 
 /// What form NFC changes in a cluster, if anything.
-fn composed(cluster: &[char]) -> Option<Composition> {
-    if is_nfc_quick(cluster.iter().copied()) == IsNormalized::Yes {
+fn composed(cluster: &str) -> Option<Composition> {
+    if is_nfc_quick(cluster.chars()) == IsNormalized::Yes {
         return None;
     }
-    let mut composed: Vec<char> = cluster.iter().copied().nfc().collect();
+    let mut composed: String = cluster.nfc().collect();
     if composed == cluster {
         return None;
     }
-    let skipped = common(cluster.iter(), composed.iter());
+    let skipped = common(cluster.chars(), composed.chars());
     let kept = common(
-        cluster[skipped..].iter().rev(),
-        composed[skipped..].iter().rev(),
+        cluster[skipped..].chars().rev(),
+        composed[skipped..].chars().rev(),
     );
     composed.truncate(composed.len() - kept);
     composed.drain(..skipped);
@@ -150,11 +146,12 @@ fn composed(cluster: &[char]) -> Option<Composition> {
     })
 }
 
-/// How many characters two sequences have in common from their start.
-fn common<'a>(one: impl Iterator<Item = &'a char>, other: impl Iterator<Item = &'a char>) -> usize {
+/// How many bytes the characters have that two sequences have in common from their start.
+fn common(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) -> usize {
     one.zip(other)
         .take_while(|(one, other)| one == other)
-        .count()
+        .map(|(c, _)| c.len_utf8())
+        .sum()
 }
 
 /// Takes spaces and tabs from the ends of lines outside fenced code.
@@ -162,63 +159,88 @@ fn common<'a>(one: impl Iterator<Item = &'a char>, other: impl Iterator<Item = &
 /// All of them: also the two that make a hard break in Markdown. A prompt is read and not
 /// rendered, and half of all editors take them away on saving; the canonical text must not
 /// depend on who saved it last.
-pub(crate) fn strip_line_ends(draft: &mut Draft) -> Vec<Edit> {
+pub(crate) fn strip_line_ends(draft: &mut Draft<'_>) -> Vec<Edit> {
     let mut edits = Vec::new();
-    let mut next = Draft::default();
-    let mut done = 0;
-    for line in lines(draft.chars()).iter().filter(|line| !line.fenced) {
-        let blank = draft.chars()[line.start..line.end]
-            .iter()
-            .rev()
-            .take_while(|c| matches!(c, ' ' | '\t'))
-            .count();
-        if blank == 0 {
+    let mut next = Rewrite::new(draft);
+    let text = draft.text();
+    let mut layout = Layout::new(text);
+    let mut from = 0;
+    while let Some(end) = blank_end(text, from) {
+        from = end;
+        let line = layout.line_at(end - 1);
+        if line.fenced {
             continue;
         }
-        let start = line.end - blank;
-        next.copy(draft, done, start);
-        done = line.end;
-        edits.push(removal(draft, Step::TrailingSpace, start, blank));
+        let words = text[line.start..end].trim_end_matches([' ', '\t']);
+        let start = line.start + words.len();
+        edits.push(Edit {
+            span: next.replace(start..end, ""),
+            ..removal(draft, Step::TrailingSpace, start, end - start)
+        });
     }
-    if !edits.is_empty() {
-        next.copy(draft, done, draft.chars().len());
+    if let Some(next) = next.finish() {
         *draft = next;
     }
     edits
 }
 
+/// Where the next line ends that has a space or a tab before its LF, or before the text's end.
+fn blank_end(text: &str, from: usize) -> Option<usize> {
+    const CHUNK: usize = 16;
+    let bytes = text.as_bytes();
+    let is_blank = |byte: u8| (byte == b' ') | (byte == b'\t');
+    let mut at = from;
+    // The chunk that ends where the next one begins, and the byte behind it.
+    while let Some([chunk @ .., _]) = bytes.get(at..=at + CHUNK) {
+        let behind = &bytes[at + 1..=at + CHUNK];
+        let pairs = chunk.iter().zip(behind);
+        let found = pairs.fold(false, |found, (byte, next)| {
+            found | (is_blank(*byte) & (*next == b'\n'))
+        });
+        if found {
+            break;
+        }
+        at += CHUNK;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let found = rest.iter().enumerate().find(|(index, byte)| {
+        is_blank(**byte) && matches!(rest.get(index + 1), None | Some(b'\n'))
+    });
+    found.map(|(index, _)| at + index + 1)
+}
+
 /// Takes blank lines from the start; the indentation of the first line with words stays.
-pub(crate) fn drop_leading_blank_lines(draft: &mut Draft) -> Vec<Edit> {
-    let blank = draft.chars().iter().take_while(|c| is_newline(**c)).count();
+pub(crate) fn drop_leading_blank_lines(draft: &mut Draft<'_>) -> Vec<Edit> {
+    let text = draft.text();
+    let blank = text.len() - text.trim_start_matches(is_newline).len();
     if blank == 0 {
         return Vec::new();
     }
     let edit = removal(draft, Step::SegmentStart, 0, blank);
-    draft.drop_first(blank);
+    let mut next = Rewrite::new(draft);
+    next.replace(0..blank, "");
+    if let Some(next) = next.finish() {
+        *draft = next;
+    }
     vec![edit]
 }
 
 /// Makes exactly one LF end the text; a text of nothing but blank lines becomes empty.
-pub(crate) fn end_with_newline(draft: &mut Draft) -> Vec<Edit> {
-    let length = draft.chars().len();
-    let newlines = draft
-        .chars()
-        .iter()
-        .rev()
-        .take_while(|c| **c == '\n')
-        .count();
-    let wanted = usize::from(newlines < length);
+pub(crate) fn end_with_newline(draft: &mut Draft<'_>) -> Vec<Edit> {
+    let text = draft.text();
+    let words = text.trim_end_matches('\n').len();
+    let newlines = text.len() - words;
+    let wanted = usize::from(words > 0);
     if newlines > wanted {
-        let start = length - newlines + wanted;
-        let edit = removal(draft, Step::SegmentEnd, start, newlines - wanted);
-        draft.truncate(start);
+        let edit = removal(draft, Step::SegmentEnd, words + wanted, newlines - wanted);
+        draft.truncate(words + wanted);
         return vec![edit];
     }
     if newlines == wanted {
         return Vec::new();
     }
     let span = Span::new(draft.end(), draft.end());
-    draft.push('\n', span);
+    draft.push("\n", span);
     vec![Edit {
         step: Step::SegmentEnd,
         span,
@@ -227,11 +249,25 @@ pub(crate) fn end_with_newline(draft: &mut Draft) -> Vec<Edit> {
     }]
 }
 
-fn removal(draft: &Draft, step: Step, start: usize, length: usize) -> Edit {
+fn removal(draft: &Draft<'_>, step: Step, start: usize, length: usize) -> Edit {
     Edit {
         step,
         span: draft.origin(start, length),
-        code_point: draft.chars().get(start).copied(),
+        code_point: draft.text()[start..].chars().next(),
         action: Action::Remove,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortcut_agrees_with_the_tables() {
+        for c in '\0'..=char::MAX {
+            let firm = canonical_combining_class(c) == 0
+                && is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes;
+            assert_eq!(composes(c), !firm, "{c:?}");
+        }
     }
 }

@@ -4,12 +4,16 @@
 
 use crate::Class;
 use crate::Class::*;
+use crate::plain::is_plain;
 
 /// One row: first and last code point, class, name.
 pub(crate) type Row = (char, char, Class, &'static str);
 
 /// The row of a character, if the table has it.
 pub(crate) fn row(c: char) -> Option<&'static Row> {
+    if let Some(after) = NEAR.get(c as usize) {
+        return TABLE.get(usize::from(*after).checked_sub(1)?);
+    }
     let after = TABLE.partition_point(|(first, ..)| *first <= c);
     let row = TABLE.get(after.checked_sub(1)?)?;
     (c <= row.1).then_some(row)
@@ -17,15 +21,34 @@ pub(crate) fn row(c: char) -> Option<&'static Row> {
 
 /// The class of a character, if the table has it.
 pub(crate) fn class(c: char) -> Option<Class> {
-    // Nearly every character of nearly every prompt ends here: ASCII, Latin, CJK.
-    let is_common = matches!(
-        c,
-        ' '..='~' | '\n' | '\u{AE}'..='\u{34E}' | '\u{3001}'..='\u{3163}' | '\u{3165}'..='\u{D7FF}'
-    );
-    if is_common {
+    if is_plain(c) {
         return None;
     }
     row(c).map(|(_, _, class, _)| *class)
+}
+
+/// For each character up to the invisible ones of general punctuation one more than the index
+/// of its row, or 0. These are the characters of the table that ordinary text has.
+static NEAR: [u8; 0x2070] = near();
+
+const fn near() -> [u8; 0x2070] {
+    let mut near = [0; 0x2070];
+    let mut index = 0;
+    while index < TABLE.len() {
+        let (first, last, ..) = TABLE[index];
+        index += 1;
+        let mut code = first as usize;
+        while code <= last as usize && code < near.len() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the rows up to there are fewer than 255; a test looks at each"
+            )]
+            let after = index as u8;
+            near[code] = after;
+            code += 1;
+        }
+    }
+    near
 }
 
 /// The name of a character of the table, in capitals as the standard writes names.
@@ -275,9 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn the_shortcut_agrees_with_the_rows() {
-        for c in '\0'..='\u{FFFF}' {
-            assert_eq!(class(c), row(c).map(|row| row.2), "{c:?}");
+    fn shortcuts_agree_with_the_rows() {
+        let mut rows = TABLE.iter().peekable();
+        for c in '\0'..=char::MAX {
+            while rows.next_if(|row| row.1 < c).is_some() {}
+            let found = rows.peek().filter(|row| row.0 <= c);
+            assert_eq!(class(c), found.map(|row| row.2), "{c:?}");
         }
     }
 

@@ -92,7 +92,7 @@ mod tests {
     fn tokens(count: usize) -> Arc<Tokens> {
         Arc::new(Tokens {
             ids: vec![7; count],
-            ends: vec![1; count],
+            ends: vec![1; count].into(),
         })
     }
 

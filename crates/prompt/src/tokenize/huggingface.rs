@@ -166,15 +166,14 @@ impl HfTokenizer {
             // Not `before(marker.end)`: what follows may begin with a token without text.
             let place = tokens.before(marker.start);
             let found = (tokens.ids.get(place), tokens.ends.get(place));
-            if found == (Some(&control.id), Some(&marker.end)) {
+            if found == (Some(&control.id), Some(marker.end)) {
                 tokens.truncate(place + 1);
                 return (marker.end, index + 1);
             }
         }
         let [front, _] = &self.vocabulary.around;
         tokens.ids.clone_from(front);
-        tokens.ends.clear();
-        tokens.ends.resize(front.len(), 0);
+        tokens.ends = vec![0; front.len()].into();
         (0, 0)
     }
 }

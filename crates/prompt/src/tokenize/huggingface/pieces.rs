@@ -160,7 +160,7 @@ impl Encoder<'_> {
             match part {
                 Part::Control { id, end } => {
                     to.ids.push(*id);
-                    to.ends.push(*end);
+                    to.ends.extend([*end]);
                 }
                 Part::Text(range, _) => {
                     if let Some(tokens) = keys.next().and_then(|key| known.get(key)) {
