@@ -1,5 +1,5 @@
-//! What signing costs: cleaning, a cold signature, and the next turn of a long conversation
-//! beside the same prompt signed cold.
+//! What signing costs: a cold signature beside the hashes that it cannot do without, and the next
+//! turn of a long conversation beside the same prompt signed cold.
 
 #![expect(clippy::unwrap_used, reason = "a bench may stop at the first surprise")]
 
@@ -7,7 +7,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use headwater::text::{Profile, clean};
 use headwater::{
     BytesTokenizer, Chat, Conversation, HfTokenizer, Prepared, SignOptions, SpecialTokens,
     Tokenize, Turn,
@@ -19,26 +18,14 @@ mod tiny;
 type Shared = Arc<dyn Tokenize + Send + Sync>;
 
 const PLAIN: &str = "The ferry to the north quay leaves at a quarter past the hour.\n";
-const MIXED: &str = "Fähre nach Norden — 渡船每小时一班, отход в 12:15.\u{200B} \r\n";
 
 fn megabyte(line: &str) -> String {
     line.repeat((1 << 20) / line.len())
 }
 
-fn cleaning(c: &mut Criterion) {
-    let mut group = c.benchmark_group("clean");
-    for (name, line) in [("ascii", PLAIN), ("mixed", MIXED)] {
-        let text = megabyte(line);
-        group.throughput(Throughput::Bytes(text.len() as u64));
-        group.bench_function(name, |b| {
-            b.iter(|| clean(black_box(&text), Profile::Strict));
-        });
-    }
-    group.finish();
-}
-
 fn cold(c: &mut Criterion) {
     let text = megabyte(PLAIN);
+    let prompt_bytes = text.len();
     let mut group = c.benchmark_group("sign");
     group.throughput(Throughput::Bytes(text.len() as u64));
     let prompt = Chat::new()
@@ -49,6 +36,18 @@ fn cold(c: &mut Criterion) {
     let options = SignOptions::default();
     group.bench_function("bytes", |b| {
         b.iter(|| prompt.sign(&BytesTokenizer, &options));
+    });
+    // Each block's name needs the one before, so nothing can be faster than one after the other.
+    let blocks = prompt_bytes / 64;
+    group.bench_function("bytes, names alone", |b| {
+        b.iter(|| {
+            let mut preimage = [0; 96];
+            for _ in 0..blocks {
+                let state = blake3::hash(black_box(&preimage));
+                preimage[..32].copy_from_slice(state.as_bytes());
+            }
+            preimage
+        });
     });
     group.finish();
 }
@@ -115,5 +114,5 @@ fn next_turn(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, cleaning, cold, next_turn);
+criterion_group!(benches, cold, next_turn);
 criterion_main!(benches);

@@ -25,6 +25,34 @@ pub(crate) struct Layout<'a> {
     text: &'a str,
     line: Line,
     open: Option<Fence>,
+    /// Not known before it matters.
+    code: Option<Code>,
+}
+
+/// Whether a text can have fenced code at all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Code {
+    Possible,
+    /// Nothing in it is the mark of a fence or becomes one.
+    Impossible,
+}
+
+impl Code {
+    fn of(text: &str) -> Self {
+        let (chunks, rest) = text.as_bytes().as_chunks::<16>();
+        // U+1FEF begins with 0xE1.
+        let is_mark = |byte: &u8| (*byte == b'`') | (*byte == b'~') | (*byte == 0xE1);
+        let has_mark = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(false, |found, byte| found | is_mark(byte))
+        };
+        if has_mark(rest) || chunks.iter().any(|chunk| has_mark(chunk)) {
+            Self::Possible
+        } else {
+            Self::Impossible
+        }
+    }
 }
 
 impl<'a> Layout<'a> {
@@ -39,14 +67,26 @@ impl<'a> Layout<'a> {
             text,
             line,
             open: None,
+            code: None,
         };
         layout.read();
         layout
     }
 
     /// The line that a byte stands in, which must not be before the line asked for last. A newline
-    /// belongs to the line that it ends.
+    /// belongs to the line that it ends; its first byte stands for it.
     pub(crate) fn line_at(&mut self, at: usize) -> Line {
+        if at < self.line.next {
+            return self.line;
+        }
+        let code = *self.code.get_or_insert_with(|| Code::of(self.text));
+        if code == Code::Impossible {
+            // No line before it matters.
+            let passed = self.text.get(self.line.next..at).unwrap_or_default();
+            let words = passed.rsplit(is_newline).next().unwrap_or_default();
+            self.line.next = at - words.len();
+            self.read();
+        }
         while at >= self.line.next && self.line.next > self.line.end {
             self.read();
         }
@@ -254,8 +294,11 @@ mod tests {
 
     #[test]
     fn a_newline_belongs_to_the_line_that_it_ends() {
-        let mut layout = Layout::new("a\r\n\nb");
-        let starts: Vec<usize> = (0..5).map(|at| layout.line_at(at).start).collect();
-        assert_eq!(starts, [0, 0, 0, 3, 4]);
+        for text in ["a\r\n\nb", "a\r\n\n`"] {
+            let mut layout = Layout::new(text);
+            let starts: Vec<usize> = (0..5).map(|at| layout.line_at(at).start).collect();
+            assert_eq!(starts, [0, 0, 0, 3, 4]);
+            assert_eq!(Layout::new(text).line_at(4).start, 4);
+        }
     }
 }
