@@ -95,8 +95,8 @@ impl Prompt {
         let mut chain = seed.chain();
         chain.extend(&tokens.ids);
         let notes = Notes {
-            changes: self.changes.clone(),
-            warnings: self.warnings.clone(),
+            changes: Arc::clone(&self.changes),
+            warnings: Arc::clone(&self.warnings),
             paddings,
         };
         let sheet = Sheet {
@@ -144,7 +144,8 @@ impl Sheet {
             None => StableParts::find(&seams, &self.rendered)?,
         };
         let borders = Borders::find(&seams, &self.rendered, parts, block, count)?;
-        let rungs = name(chain, &rungs::choose(&borders.wanted(block), borders.limit));
+        let within = borders.floor..=borders.limit;
+        let rungs = name(chain, &rungs::choose(&borders.wanted(block), within));
         let signature = Signature::new(block, count, seed.fingerprint(), &rungs, options.echo)
             .map_err(SignError::Signature)?;
         let static_blocks = parts.static_end.map_or(0, |border| border.blocks(block));
