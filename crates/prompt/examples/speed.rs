@@ -76,7 +76,12 @@ fn main() -> Result<()> {
     let whole = tokenizers::Tokenizer::from_file(&vocabulary).map_err(|error| error.to_string())?;
     let file: File = serde_json::from_slice(&std::fs::read(&chat)?)?;
     let options = SignOptions::default();
-    let text = file.chat().prompt()?.sign(&two, &options)?.text().to_owned();
+    let text = file
+        .chat()
+        .prompt()?
+        .sign(&two, &options)?
+        .text()
+        .to_owned();
     let mut talk = file.conversation(load(1)?)?;
 
     let mut out = std::io::stdout().lock();

@@ -100,7 +100,11 @@ impl Prompt {
             paddings,
         };
         let sheet = Sheet {
-            first_turn: affinity::first_turn(&rendered),
+            // Hashing the text for it is not free, so only where it is asked for.
+            first_turn: match options.session {
+                Some(_) => String::new(),
+                None => affinity::first_turn(&rendered),
+            },
             rendered: Arc::new(rendered),
             tokens: Arc::new(tokens),
             notes: Arc::new(notes),
@@ -115,7 +119,7 @@ pub(crate) struct Sheet {
     pub(crate) rendered: Arc<Rendered>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) notes: Arc<Notes>,
-    /// Stands for a session id.
+    /// Stands for a session id where there is none.
     pub(crate) first_turn: String,
     /// Where the stable parts end, if that is known.
     pub(crate) parts: Option<StableParts>,

@@ -5,6 +5,7 @@ Prints what differs and counts; exits with 1 if anything differs for a reason no
 """
 
 import collections
+import functools
 import html
 import importlib.util
 import json
@@ -90,9 +91,9 @@ def known(path, want, have):
     return reason if want.get("message") == reason else None
 
 
-def outcome(module, source, values):
+def outcome(template, values):
     try:
-        return {"text": module.environment().from_string(source).render(**values)}
+        return {"text": template().render(**values)}
     except Exception as error:  # Any failure is the outcome.
         return {"error": type(error).__name__, "message": str(error)}
 
@@ -103,9 +104,10 @@ def main():
     jobs, expected = [], []
     for path in sorted(folder.glob("*.jinja")):
         source = path.read_bytes().decode()
+        template = functools.cache(lambda source=source: theirs.environment().from_string(source))
         for name, values in cases():
             jobs.append((path, name, values))
-            expected.append(outcome(theirs, source, json.loads(json.dumps(values))))
+            expected.append(outcome(template, json.loads(json.dumps(values))))
     lines = "".join(json.dumps({"template": str(path), "values": json.dumps(values)}) + "\n" for path, _, values in jobs)
     done = subprocess.run([render], input=lines, capture_output=True, text=True, encoding="utf-8", check=True)
     found = [json.loads(line) for line in done.stdout.splitlines()]
