@@ -7,6 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use headwater::signature::BlockSize;
 use headwater::{
     BytesTokenizer, Chat, Conversation, HfTokenizer, Prepared, SignOptions, SpecialTokens,
     Tokenize, Turn,
@@ -33,22 +34,29 @@ fn cold(c: &mut Criterion) {
         .turn(Turn::user("When?"))
         .prompt()
         .unwrap();
-    let options = SignOptions::default();
-    group.bench_function("bytes", |b| {
-        b.iter(|| prompt.sign(&BytesTokenizer, &options));
-    });
-    // Each block's name needs the one before, so nothing can be faster than one after the other.
-    let blocks = prompt_bytes / 64;
-    group.bench_function("bytes, names alone", |b| {
-        b.iter(|| {
-            let mut preimage = [0; 96];
-            for _ in 0..blocks {
-                let state = blake3::hash(black_box(&preimage));
-                preimage[..32].copy_from_slice(state.as_bytes());
-            }
-            preimage
+    for tokens in [16, 32, 64] {
+        let block = BlockSize::new(tokens).unwrap();
+        let options = SignOptions {
+            block,
+            ..SignOptions::default()
+        };
+        group.bench_function(format!("bytes, blocks of {tokens}"), |b| {
+            b.iter(|| prompt.sign(&BytesTokenizer, &options));
         });
-    });
+        // Each block's name needs the one before, so nothing can be faster than one after the
+        // other.
+        let block_bytes = 4 * tokens as usize;
+        group.bench_function(format!("names alone, blocks of {tokens}"), |b| {
+            b.iter(|| {
+                let mut preimage = vec![0; 32 + block_bytes];
+                for _ in 0..prompt_bytes / block_bytes {
+                    let state = blake3::hash(black_box(&preimage));
+                    preimage[..32].copy_from_slice(state.as_bytes());
+                }
+                preimage
+            });
+        });
+    }
     group.finish();
 }
 

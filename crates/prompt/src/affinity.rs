@@ -6,7 +6,7 @@ use headwater_signature::{AffinityKey, PrefixHash, Seed};
 
 use crate::{
     Role, SignOptions, Volatility,
-    render::{Rendered, Turn},
+    render::{Rendered, Renderer, Turn},
 };
 
 /// How the `Prefix-Affinity` key is made.
@@ -42,7 +42,8 @@ pub(crate) enum Known {
 impl Known {
     pub(crate) fn of(options: &SignOptions, rendered: &Rendered) -> Self {
         // Segments of a plain prompt do not tell turns apart.
-        let history = rendered.messages.is_some() && user_turns(rendered).nth(1).is_some();
+        let history =
+            rendered.renderer == Renderer::ChatMl && user_turns(rendered).nth(1).is_some();
         if options.session.is_some() || history {
             Self::Conversation
         } else {

@@ -11,8 +11,9 @@
 //! | [`OpenAiResponses`](Api::OpenAiResponses) | model, tools, input | the same | the same |
 //! | [`AzureChat`](Api::AzureChat) | model, tools, messages | none | the same |
 //! | [`AnthropicMessages`](Api::AnthropicMessages) | model, tools, system, messages | `cache_control` at the static end, the semi-static end, the newest end, and in long histories | |
-//! | [`BedrockConverse`](Api::BedrockConverse) | toolConfig, system, messages | `cachePoint` at the same places, never inside a tool's result | |
-//! | [`GeminiContent`](Api::GeminiContent) | systemInstruction, tools, contents | none: the order does it | |
+//! | [`AnthropicVertex`](Api::AnthropicVertex) | anthropic_version, tools, system, messages | the same; this platform hashes the text of the body, so the order counts | |
+//! | [`BedrockConverse`](Api::BedrockConverse) | toolConfig, system, messages | `cachePoint` at the same places, never inside a tool's result | a parameter `toolChoice` goes into toolConfig |
+//! | [`GeminiContent`](Api::GeminiContent) | systemInstruction, tools, contents | none: the order does it | `cachedContent` in the place of instructions and tools, see [`BodyOptions::cached_content`] |
 //! | [`DeepSeekChat`](Api::DeepSeekChat) | model, tools, messages | none: the order does it | |
 //! | [`DashScopeChat`](Api::DashScopeChat) | model, tools, messages | `cache_control`, as for Anthropic but never on tools; or none ([`Markers::Omitted`]) | |
 //! | [`VllmChat`](Api::VllmChat) | model, tools, messages | none | `cache_salt` if the tenant has a [`Salt`](crate::Salt) |
@@ -238,6 +239,10 @@ pub struct BodyOptions {
     /// Further members such as `temperature`, in this order behind the prompt. A value's keys are
     /// sorted.
     pub parameters: Vec<(String, serde_json::Value)>,
+    /// For Gemini: the name of a cached-content resource (`cachedContents/…`) that has this prompt's
+    /// instructions and tools, all of them and nothing else. The body refers to it instead of
+    /// saying them again; that it holds them is the caller's word.
+    pub cached_content: Option<String>,
     /// Newer limits than the published ones.
     pub limits: Option<Limits>,
 }

@@ -31,6 +31,8 @@ impl BorderCount {
 pub(crate) struct StableParts {
     pub(crate) static_end: Option<BorderCount>,
     pub(crate) semi_static_end: Option<BorderCount>,
+    /// Where the first prefix may end that gets a name, see [`Rendered::nameless`].
+    pub(crate) nameless: Option<BorderCount>,
 }
 
 impl StableParts {
@@ -42,6 +44,7 @@ impl StableParts {
         Ok(Self {
             static_end: count(rendered.static_end)?,
             semi_static_end: count(rendered.semi_static_end)?,
+            nameless: count(rendered.nameless())?,
         })
     }
 }
@@ -52,6 +55,8 @@ pub(crate) struct Borders {
     pub(crate) parts: StableParts,
     /// The newest turns, the very newest first, each with its place among the turns.
     pub(crate) turns: Vec<(usize, BorderCount)>,
+    /// Blocks that a rung has to name at least.
+    pub(crate) floor: u32,
     /// Blocks that a rung may name at most.
     pub(crate) limit: u32,
     /// Whether tokens before a border were tried out or stay by themselves.
@@ -79,6 +84,7 @@ impl Borders {
         let reusable = tokens.saturating_sub(1) / block.get();
         let newest = turns.first().map_or(0, |(_, turn)| turn.blocks(block));
         Ok(Self {
+            floor: parts.nameless.map_or(0, |border| border.blocks(block)),
             parts,
             turns,
             limit: newest.min(reusable),

@@ -23,8 +23,8 @@ use crate::{
 ///     .turn(Turn::user("When is high tide?").fact("now", "2026-05-04 09:30"));
 /// let signed = chat.prompt()?.sign(&BytesTokenizer, &SignOptions::default())?;
 /// assert_eq!(
-///     signed.messages().map(|messages| messages[1].content.as_str()),
-///     Some("<now>\n2026-05-04 09:30\n</now>\nWhen is high tide?"),
+///     signed.messages().map(|messages| messages[1].content.to_string()),
+///     Some("<now>\n2026-05-04 09:30\n</now>\nWhen is high tide?".to_owned()),
 /// );
 /// # Ok::<(), headwater::Error>(())
 /// ```

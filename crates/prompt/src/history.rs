@@ -173,12 +173,12 @@ fn turns_of(segments: Vec<CleanSegment>, notes: &Notes) -> Vec<Prompt> {
             .changes
             .iter()
             .filter(|change| change.segment == index);
-        turn.changes.extend(changes.cloned());
+        Arc::make_mut(&mut turn.changes).extend(changes.cloned());
         let warnings = notes
             .warnings
             .iter()
             .filter(|found| found.segment.index == index);
-        turn.warnings.extend(warnings.cloned());
+        Arc::make_mut(&mut turn.warnings).extend(warnings.cloned());
         turn.segments.push(segment);
     }
     turns
@@ -195,10 +195,10 @@ impl Prompt {
         for segment in &mut self.segments {
             segment.label.index = place(segment.label.index);
         }
-        for change in &mut self.changes {
+        for change in Arc::make_mut(&mut self.changes) {
             change.segment = place(change.segment);
         }
-        for warning in &mut self.warnings {
+        for warning in Arc::make_mut(&mut self.warnings) {
             warning.segment.index = place(warning.segment.index);
         }
         self
@@ -208,7 +208,7 @@ impl Prompt {
 impl Notes {
     /// Forgets what was said of segments from this place on.
     fn forget_from(&mut self, segment: usize) {
-        self.changes.retain(|change| change.segment < segment);
-        self.warnings.retain(|found| found.segment.index < segment);
+        Arc::make_mut(&mut self.changes).retain(|change| change.segment < segment);
+        Arc::make_mut(&mut self.warnings).retain(|found| found.segment.index < segment);
     }
 }

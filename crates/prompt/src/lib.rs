@@ -101,9 +101,12 @@
 //!
 //! # What is named, and how far it can be trusted
 //! * Prompts with roles are rendered as ChatML to be named. The engine may render otherwise. Then
-//!   token counts differ a little, and equal beginnings are still equal beginnings. One exception:
-//!   some templates (Qwen3's) write tools behind the instructions. Two chats with the same tools
-//!   and other instructions begin equal here, and not there.
+//!   token counts differ a little, and equal beginnings are still equal beginnings.
+//! * Tools are the exception, since some templates (Qwen3's) write them behind the instructions.
+//!   Two chats with the same tools and other instructions begin equal here, and not there. So a
+//!   chat with tools has no rung before the end of its static instructions. What is left: tenants
+//!   whose [semi-static](Chat::semi_static) instructions differ share the static ones there and not
+//!   the tools. [`Prompt::from_template`] with the model's own template names what the engine has.
 //! * A rung ends at a whole block, before a border whose tokens survive what follows, and never
 //!   covers the prompt's last token, which an engine always computes again.
 //! * Rungs are the ends of the static part, the semi-static part and the newest four turns, and

@@ -1,49 +1,104 @@
 //! Chat messages as they are sent: text, media by content, tool calls and their results.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
 use crate::{
     Role,
-    render::{CALL, MEDIA},
+    prompt::{Body, Joint},
+    render::{CALL, MEDIA, Rendered, Renderer},
 };
 
-/// A chat message as it is sent.
+/// A chat message as it is sent: a view of the signed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Message {
+pub struct Message<'a> {
     /// Who speaks.
     pub role: Role,
-    /// The canonical text, without media and tool calls.
-    pub content: String,
+    /// The canonical text, without media and tool calls. Borrowed unless those part it.
+    pub content: Cow<'a, str>,
     /// Images and sound, in order.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<Attachment<'a>>,
     /// What the model asked tools to do.
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<&'a ToolCall>,
     /// For a tool's result: the id of the call that it answers.
-    pub call_id: Option<String>,
+    pub call_id: Option<&'a str>,
 }
 
 /// An image or sound with its place in a message's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Attachment {
+pub struct Attachment<'a> {
     /// The byte of the text that it stands before.
     pub at: usize,
     /// What.
-    pub media: Media,
+    pub media: &'a Media,
 }
 
-impl Message {
-    pub(crate) fn new(role: Role) -> Self {
+/// The messages of a prompt with roles. They are made when asked for, because a second copy of
+/// a long prompt would be what takes most memory.
+pub(crate) fn read(rendered: &Rendered) -> Option<Vec<Message<'_>>> {
+    if rendered.renderer == Renderer::Plain {
+        return None;
+    }
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    // Where the text of the last message so far stands in the whole.
+    let mut known = 0..0;
+    for piece in &rendered.pieces {
+        let Some(role) = piece.label.role else {
+            continue;
+        };
+        if messages.is_empty() || !matches!(piece.joint, Joint::Joins) {
+            known = piece.range.start..piece.range.start;
+            messages.push(Message::new(role, &piece.joint));
+        }
+        let Some(message) = messages.last_mut() else {
+            continue;
+        };
+        match &piece.body {
+            Body::Tools => {}
+            Body::Text => message.add(&rendered.text, &mut known, &piece.range),
+            Body::Media(media) => message.attachments.push(Attachment {
+                at: message.content.len(),
+                media,
+            }),
+            Body::Call(call) => message.calls.push(call),
+        }
+    }
+    Some(messages)
+}
+
+impl<'a> Message<'a> {
+    fn new(role: Role, joint: &'a Joint) -> Self {
+        let call_id = match joint {
+            Joint::Answers(id) => Some(id.as_str()),
+            Joint::ByRole | Joint::Opens | Joint::Joins => None,
+        };
         Self {
             role,
-            content: String::new(),
+            content: Cow::Borrowed(""),
             attachments: Vec::new(),
             calls: Vec::new(),
-            call_id: None,
+            call_id,
         }
+    }
+
+    /// Adds a range of `text` to the content, which is `known` as long as it is borrowed.
+    fn add(&mut self, text: &'a str, known: &mut Range<usize>, range: &Range<usize>) {
+        if self.content.is_empty() {
+            known.start = range.start;
+        } else if known.end != range.start {
+            let more = text.get(range.clone()).unwrap_or_default();
+            self.content.to_mut().push_str(more);
+            // Nothing is borrowed from here on.
+            known.end = usize::MAX;
+            return;
+        }
+        known.end = range.end;
+        self.content = Cow::Borrowed(text.get(known.clone()).unwrap_or_default());
     }
 
     /// The message in the JSON form of chat endpoints. The content is one string, or a list of
@@ -58,7 +113,7 @@ impl Message {
         if !self.calls.is_empty() {
             set(
                 "tool_calls",
-                self.calls.iter().map(ToolCall::json).collect(),
+                self.calls.iter().map(|call| call.json()).collect(),
             );
         }
         if let Some(id) = &self.call_id {
@@ -96,8 +151,9 @@ impl Message {
 
 /// A tool call that the model made, to be replayed exactly as it came.
 ///
-/// Not `non_exhaustive`: callers build it from a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Not `non_exhaustive`: callers build it from a response, as
+/// `ToolCall { id, name, arguments, ..ToolCall::default() }`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolCall {
     /// The id that the result refers to. Part of what is signed, since some templates print it.
     pub id: String,
@@ -106,6 +162,9 @@ pub struct ToolCall {
     /// The arguments as the model wrote them. Never parsed and never rewritten: another spacing
     /// would be other tokens than those in the engine's cache.
     pub arguments: String,
+    /// What Gemini sent as `thoughtSignature` beside the call, and wants to have back with it.
+    /// `None` elsewhere. It is not signed: no other endpoint gets it, and no engine renders it.
+    pub thought_signature: Option<String>,
 }
 
 impl ToolCall {

@@ -151,8 +151,8 @@ impl State {
         rendered.close();
         if !cleaned.changes.is_empty() || !cleaned.warnings.is_empty() {
             let notes = Arc::make_mut(&mut self.notes);
-            notes.changes.extend(cleaned.changes);
-            notes.warnings.extend(cleaned.warnings);
+            Arc::make_mut(&mut notes.changes).extend(Arc::unwrap_or_clone(cleaned.changes));
+            Arc::make_mut(&mut notes.warnings).extend(Arc::unwrap_or_clone(cleaned.warnings));
         }
     }
 

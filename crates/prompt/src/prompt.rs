@@ -1,5 +1,7 @@
 //! A prompt: cleaned segments in cache order, and what cleaning found.
 
+use std::sync::Arc;
+
 use headwater_text::{LineTable, Position, Profile, Sighting};
 
 use crate::{
@@ -15,8 +17,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
     pub(crate) segments: Vec<CleanSegment>,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) warnings: Vec<Warning>,
+    /// Shared with what is signed: a file from another system has a change in every line.
+    pub(crate) changes: Arc<Vec<Change>>,
+    pub(crate) warnings: Arc<Vec<Warning>>,
 }
 
 /// A segment after cleaning.
@@ -192,13 +195,15 @@ impl Prompt {
             segment: label.clone(),
             error,
         })?;
-        self.changes
-            .extend(cleaned.changes.into_iter().map(|change| Change {
+        if !cleaned.changes.is_empty() {
+            let changes = cleaned.changes.into_iter().map(|change| Change {
                 segment: label.index,
                 change,
-            }));
+            });
+            Arc::make_mut(&mut self.changes).extend(changes);
+        }
         let mut warn = |position, kind| {
-            self.warnings.push(Warning {
+            Arc::make_mut(&mut self.warnings).push(Warning {
                 segment: label.clone(),
                 position,
                 kind,

@@ -4,13 +4,13 @@
 //! own; then its token counts differ from ours, but two prompts with a common beginning here have
 //! a common beginning there, and that is all a name has to say. Tools are the exception: a template
 //! that writes them behind the instructions shares nothing between two chats that have the tools
-//! in common and not the instructions (`tests/engine/vllm` has the pair).
+//! in common and not the instructions (`tests/engine/vllm` has the pair). So no prefix that ends
+//! ahead of the instructions' end gets a name ([`Rendered::nameless`]).
 
 use std::ops::Range;
 
 use crate::{
-    Message, Role, SegmentLabel, Volatility,
-    message::Attachment,
+    Role, SegmentLabel, Volatility,
     prompt::{Body, CleanSegment, Joint},
 };
 
@@ -64,10 +64,6 @@ pub(crate) struct Rendered {
     pub(crate) semi_static_end: Option<usize>,
     /// Where each turn ends: each message, or each segment of a plain prompt.
     pub(crate) turns: Vec<Turn>,
-    /// The messages, unless the prompt is plain.
-    pub(crate) messages: Option<Vec<Message>>,
-    /// The tools in canonical JSON.
-    pub(crate) tools: Option<String>,
     /// Where each segment stands.
     pub(crate) pieces: Vec<Piece>,
     /// The message being written.
@@ -111,8 +107,6 @@ impl Rendered {
             static_end: None,
             semi_static_end: None,
             turns: Vec::new(),
-            messages: (renderer == Renderer::ChatMl).then(Vec::new),
-            tools: None,
             pieces: Vec::new(),
             open: None,
         }
@@ -134,7 +128,6 @@ impl Rendered {
         }
         let start = self.text.len();
         self.text.push_str(&segment.text);
-        self.keep_body(segment);
         self.pieces.push(Piece {
             label: segment.label.clone(),
             range: start..self.text.len(),
@@ -152,11 +145,6 @@ impl Rendered {
         self.text.push_str(padding);
         piece.range.end = self.text.len();
         let volatility = piece.label.volatility;
-        if matches!(piece.body, Body::Text)
-            && let Some(message) = self.messages.as_mut().and_then(|all| all.last_mut())
-        {
-            message.content.push_str(padding);
-        }
         self.mark_end(volatility);
     }
 
@@ -197,6 +185,26 @@ impl Rendered {
         self.turns.last().map_or(0, |turn| turn.end)
     }
 
+    /// The tools in canonical JSON.
+    pub(crate) fn tools(&self) -> Option<&str> {
+        self.text.get(self.tools_piece()?.range.clone())
+    }
+
+    /// Where the first prefix may end that gets a name, if there are tools. An engine's own
+    /// template may write them behind the instructions, so two chats that part ahead of this
+    /// place may share nothing there.
+    pub(crate) fn nameless(&self) -> Option<usize> {
+        let tools = self.tools_piece()?.range.end;
+        let instructions = self.static_end.filter(|end| *end > tools);
+        instructions.or(self.semi_static_end).or(Some(tools))
+    }
+
+    /// Tools stand in front of everything.
+    fn tools_piece(&self) -> Option<&Piece> {
+        let first = self.pieces.first();
+        first.filter(|piece| matches!(piece.body, Body::Tools))
+    }
+
     /// Takes away the segments from `piece` on, which must be dynamic and begin a message, and
     /// gives them back.
     pub(crate) fn cut(&mut self, piece: usize) -> Vec<CleanSegment> {
@@ -217,13 +225,6 @@ impl Rendered {
             body: piece.body,
         });
         let segments = segments.collect();
-        let messages = self.pieces.iter().filter(|piece| {
-            !matches!(piece.joint, Joint::Joins) && !matches!(piece.body, Body::Tools)
-        });
-        let messages = messages.count();
-        if let Some(all) = &mut self.messages {
-            all.truncate(messages);
-        }
         self.turns.retain(|turn| turn.end <= start);
         self.cut_text(start);
         segments
@@ -261,42 +262,13 @@ impl Rendered {
         self.marker(MESSAGE_START);
         let speaker = segment.role().map_or(TOOLS, Role::as_str);
         self.text.push_str(speaker);
-        let call_id = match joint {
-            Joint::Answers(id) => Some(id.clone()),
-            Joint::ByRole | Joint::Opens | Joint::Joins => None,
-        };
-        if let Some(id) = &call_id {
+        if let Joint::Answers(id) = joint {
             // Quoted, so that no id can end the line.
             self.text.push(' ');
             self.text
                 .push_str(&serde_json::Value::from(id.as_str()).to_string());
         }
         self.text.push('\n');
-        if let (Some(messages), Some(role)) = (&mut self.messages, segment.role()) {
-            messages.push(Message {
-                call_id,
-                ..Message::new(role)
-            });
-        }
-    }
-
-    fn keep_body(&mut self, segment: &CleanSegment) {
-        if matches!(segment.body, Body::Tools) {
-            self.tools = Some(segment.text.clone());
-            return;
-        }
-        let Some(message) = self.messages.as_mut().and_then(|all| all.last_mut()) else {
-            return;
-        };
-        match &segment.body {
-            Body::Tools => {}
-            Body::Text => message.content.push_str(&segment.text),
-            Body::Media(media) => message.attachments.push(Attachment {
-                at: message.content.len(),
-                media: media.clone(),
-            }),
-            Body::Call(call) => message.calls.push(call.clone()),
-        }
     }
 
     fn mark_end(&mut self, volatility: Volatility) {

@@ -9,7 +9,7 @@ use crate::{
     Change, Padding, Role, Seam, SegmentLabel, SignedPrompt, Volatility, Warning,
     borders::BorderCount,
     prompt::Joint,
-    render::{Piece, Rendered},
+    render::{Piece, Rendered, Renderer},
 };
 
 mod table;
@@ -221,8 +221,8 @@ impl SignedPrompt {
             rungs: view.rungs(),
             reuse: view.reuse(),
             paddings: self.notes.paddings.clone(),
-            changes: self.notes.changes.clone(),
-            warnings: self.notes.warnings.clone(),
+            changes: self.changes().to_vec(),
+            warnings: self.warnings().to_vec(),
             risks: view.risks(),
         }
     }
@@ -320,7 +320,11 @@ impl View<'_> {
 
     fn reuse(&self) -> Reuse {
         let borders = &self.signed.borders;
-        let tokens = |blocks: u32| blocks.min(borders.limit) * self.block.get();
+        // What has no rung is nothing to count on.
+        let tokens = |blocks: u32| match blocks.min(borders.limit) {
+            blocks if blocks < borders.floor => 0,
+            blocks => blocks * self.block.get(),
+        };
         let end = |count: Option<BorderCount>| count.map_or(0, |count| count.blocks(self.block));
         let template = end(borders.parts.static_end);
         let tenant = end(borders.parts.semi_static_end).max(template);
@@ -347,7 +351,7 @@ impl View<'_> {
             piece.range.end == count.at && piece.label.volatility != Volatility::Dynamic
         })?;
         let (piece, next) = (pieces.get(place)?, pieces.get(place + 1)?);
-        let plain = self.rendered().messages.is_none();
+        let plain = self.rendered().renderer == Renderer::Plain;
         if !plain && next.joint != Joint::Joins {
             return None;
         }

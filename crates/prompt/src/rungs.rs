@@ -1,22 +1,22 @@
 //! Which prefixes a header names: the borders that matter, then the deepest steps of a ladder.
 
+use std::ops::RangeInclusive;
+
 use headwater_signature::MAX_EMITTED_RUNGS;
 
 /// How many of the newest turns get a rung.
 pub(crate) const NEWEST_TURNS: usize = 4;
 
-/// Whole-block counts to name, rising, at most [`MAX_EMITTED_RUNGS`] and none over `limit`.
+/// Whole-block counts to name, rising, at most [`MAX_EMITTED_RUNGS`] and all `within` this range.
 ///
 /// `borders` go first, the most important one foremost. What is left goes to the deepest steps
 /// of a ladder whose steps do not depend on the prompt, so that any two prompts share them.
-pub(crate) fn choose(borders: &[u32], limit: u32) -> Vec<u32> {
+pub(crate) fn choose(borders: &[u32], within: RangeInclusive<u32>) -> Vec<u32> {
     let mut chosen: Vec<u32> = Vec::with_capacity(MAX_EMITTED_RUNGS);
-    let steps: Vec<u32> = ladder().take_while(|step| *step <= limit).collect();
-    let borders = borders
-        .iter()
-        .copied()
-        .filter(|blocks| (1..=limit).contains(blocks));
-    for blocks in borders.chain(steps.into_iter().rev()) {
+    let steps: Vec<u32> = ladder().take_while(|step| step <= within.end()).collect();
+    let borders = borders.iter().copied().filter(|blocks| *blocks > 0);
+    let wanted = borders.chain(steps.into_iter().rev());
+    for blocks in wanted.filter(|blocks| within.contains(blocks)) {
         if chosen.len() == MAX_EMITTED_RUNGS {
             break;
         }
@@ -50,30 +50,35 @@ mod tests {
 
     #[test]
     fn borders_go_before_ladder_steps() {
-        let check = |borders: &[u32], limit, expected: &[u32]| {
-            assert_eq!(
-                choose(borders, limit),
-                expected,
-                "{borders:?} up to {limit}"
-            );
+        let check = |borders: &[u32], within: RangeInclusive<u32>, expected: &[u32]| {
+            let rungs = choose(borders, within.clone());
+            assert_eq!(rungs, expected, "{borders:?} within {within:?}");
         };
-        check(&[], 0, &[]);
-        check(&[0, 3], 2, &[1, 2]);
-        check(&[5, 7, 5], 8, &[1, 2, 3, 4, 5, 6, 7]);
-        check(&[1, 5], 100, &[1, 3, 4, 5, 6, 9, 13, 19, 28, 42, 63, 94]);
+        check(&[], 0..=0, &[]);
+        check(&[0, 3], 0..=2, &[1, 2]);
+        check(&[5, 7, 5], 0..=8, &[1, 2, 3, 4, 5, 6, 7]);
+        check(&[5, 2, 7], 5..=8, &[5, 6, 7]);
+        check(&[9], 9..=8, &[]);
+        check(
+            &[1, 5],
+            0..=100,
+            &[1, 3, 4, 5, 6, 9, 13, 19, 28, 42, 63, 94],
+        );
     }
 
     proptest! {
         #[test]
         fn rungs_rise_and_stay_within_bounds(
             borders in prop::collection::vec(0_u32..100_000, 0..6),
+            floor in 0_u32..100_000,
             limit in 0_u32..100_000,
         ) {
-            let rungs = choose(&borders, limit);
+            let rungs = choose(&borders, floor..=limit);
+            let floor = floor.max(1);
             prop_assert!(rungs.len() <= MAX_EMITTED_RUNGS);
             prop_assert!(rungs.is_sorted_by(|a, b| a < b));
-            prop_assert!(rungs.iter().all(|blocks| (1..=limit).contains(blocks)));
-            for border in borders.iter().filter(|border| (1..=limit).contains(*border)) {
+            prop_assert!(rungs.iter().all(|blocks| (floor..=limit).contains(blocks)));
+            for border in borders.iter().filter(|border| (floor..=limit).contains(*border)) {
                 prop_assert!(rungs.contains(border), "a border lost its rung");
             }
         }
@@ -81,11 +86,11 @@ mod tests {
         #[test]
         fn two_prompts_share_ladder_steps(short in 1_u32..5_000, more in 0_u32..5_000) {
             let deepest = ladder().take_while(|step| *step <= short).last().unwrap();
-            prop_assert!(choose(&[], short).contains(&deepest));
+            prop_assert!(choose(&[], 0..=short).contains(&deepest));
             // The longer prompt lists it too, as long as fewer than twelve steps lie above.
             let above = ladder().skip_while(|step| *step <= deepest)
                 .take_while(|step| *step <= short + more).count();
-            prop_assert_eq!(choose(&[], short + more).contains(&deepest), above < MAX_EMITTED_RUNGS);
+            prop_assert_eq!(choose(&[], 0..=short + more).contains(&deepest), above < MAX_EMITTED_RUNGS);
         }
     }
 }

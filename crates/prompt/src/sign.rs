@@ -95,12 +95,16 @@ impl Prompt {
         let mut chain = seed.chain();
         chain.extend(&tokens.ids);
         let notes = Notes {
-            changes: self.changes.clone(),
-            warnings: self.warnings.clone(),
+            changes: Arc::clone(&self.changes),
+            warnings: Arc::clone(&self.warnings),
             paddings,
         };
         let sheet = Sheet {
-            first_turn: affinity::first_turn(&rendered),
+            // Hashing the text for it is not free, so only where it is asked for.
+            first_turn: match options.session {
+                Some(_) => String::new(),
+                None => affinity::first_turn(&rendered),
+            },
             rendered: Arc::new(rendered),
             tokens: Arc::new(tokens),
             notes: Arc::new(notes),
@@ -115,7 +119,7 @@ pub(crate) struct Sheet {
     pub(crate) rendered: Arc<Rendered>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) notes: Arc<Notes>,
-    /// Stands for a session id.
+    /// Stands for a session id where there is none.
     pub(crate) first_turn: String,
     /// Where the stable parts end, if that is known.
     pub(crate) parts: Option<StableParts>,
@@ -144,7 +148,8 @@ impl Sheet {
             None => StableParts::find(&seams, &self.rendered)?,
         };
         let borders = Borders::find(&seams, &self.rendered, parts, block, count)?;
-        let rungs = name(chain, &rungs::choose(&borders.wanted(block), borders.limit));
+        let within = borders.floor..=borders.limit;
+        let rungs = name(chain, &rungs::choose(&borders.wanted(block), within));
         let signature = Signature::new(block, count, seed.fingerprint(), &rungs, options.echo)
             .map_err(SignError::Signature)?;
         let static_blocks = parts.static_end.map_or(0, |border| border.blocks(block));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use headwater_signature::{AffinityKey, HEADER_AFFINITY, HEADER_SIGNATURE, Signature};
 
-use crate::{Change, Message, Tokens, Warning, align::Padding, borders::Borders, render::Rendered};
+use crate::{
+    Change, Message, Tokens, Warning, align::Padding, borders::Borders, message, render::Rendered,
+};
 
 /// A prompt's text and the names of its prefixes. Neither can be had without the other.
 #[derive(Clone)]
@@ -25,8 +27,8 @@ pub struct SignedPrompt {
 /// What cleaning and alignment did to a prompt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
-    pub(crate) changes: Vec<Change>,
-    pub(crate) warnings: Vec<Warning>,
+    pub(crate) changes: Arc<Vec<Change>>,
+    pub(crate) warnings: Arc<Vec<Warning>>,
     pub(crate) paddings: Vec<Padding>,
 }
 
@@ -37,9 +39,10 @@ impl SignedPrompt {
         &self.rendered.text
     }
 
-    /// The messages, for a chat endpoint. `None` for a prompt without roles.
-    pub fn messages(&self) -> Option<&[Message]> {
-        self.rendered.messages.as_deref()
+    /// The messages, for a chat endpoint: views of the signed text. `None` for a prompt without
+    /// roles.
+    pub fn messages(&self) -> Option<Vec<Message<'_>>> {
+        message::read(&self.rendered)
     }
 
     /// The messages in the JSON form of chat endpoints: `[{"role": …, "content": …}, …]`, with
@@ -51,7 +54,7 @@ impl SignedPrompt {
     /// The tools as one JSON list, in the canonical form that was signed. It belongs into the
     /// request's `tools` as it stands, numbers verbatim.
     pub fn tools_json(&self) -> Option<&str> {
-        self.rendered.tools.as_deref()
+        self.rendered.tools()
     }
 
     /// Tokens in the whole prompt, as the tokenizer counts them.

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use harbour::{LONG, conversation, long, options, sign, tides};
-use headwater::body::{Api, Body, BodyNote, BodyOptions, Keep, MarkerPlace, Markers, Omission};
+use headwater::body::{
+    Api, Body, BodyError, BodyNote, BodyOptions, Keep, MarkerPlace, Markers, Omission,
+};
 use headwater::provider::Limits;
 use headwater::{
     BytesTokenizer, Chat, Media, MediaDigest, Prompt, Salt, Segment, SignOptions, ToolCall, Turn,
@@ -461,4 +463,80 @@ fn prompts_of_other_shapes() {
         body.markers(),
         [MarkerPlace::StaticEnd, MarkerPlace::Newest]
     );
+}
+
+#[test]
+fn a_choice_of_tools_stands_beside_the_tools_for_bedrock() {
+    let options = |parameters: &[(&str, serde_json::Value)]| BodyOptions {
+        parameters: parameters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        ..BodyOptions::default()
+    };
+    let choice = ("toolChoice", json!({"tool": {"name": "tides"}}));
+    let signed = sign(&conversation(), "claude-fable-5");
+    let body = signed.body(Api::BedrockConverse, &options(&[choice.clone()]));
+    let body = body.unwrap();
+    let config = r#"],"toolChoice":{"tool":{"name":"tides"}}},"system":"#;
+    assert_eq!(body.as_str().matches(config).count(), 1);
+    assert_eq!(body.as_str().matches("toolChoice").count(), 1);
+
+    let twice = signed.body(
+        Api::BedrockConverse,
+        &options(&[choice.clone(), choice.clone()]),
+    );
+    assert!(
+        matches!(twice, Err(BodyError::Parameter { .. })),
+        "{twice:?}"
+    );
+
+    let bare = sign(&Chat::new().turn(Turn::user("When?")), "claude-fable-5");
+    let error = bare.body(Api::BedrockConverse, &options(&[choice]));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "no body for bedrock-converse: the parameter `toolChoice` is about tools, and the chat has none; take it out of \
+         `BodyOptions::parameters`"
+    );
+}
+
+#[test]
+fn gemini_gets_its_thoughts_back_and_nobody_else() {
+    let call = ToolCall {
+        thought_signature: Some("c2ln".into()),
+        ..tides()
+    };
+    let chat = |call| {
+        Chat::new()
+            .turn(Turn::user("When?"))
+            .turn(Turn::assistant("").call(call))
+            .turn(Turn::tool("c1", "noon"))
+    };
+    let signed = sign(&chat(call), "gemini-2.5-pro");
+    // No text of the prompt, so not signed.
+    assert_eq!(signed.text(), sign(&chat(tides()), "gemini-2.5-pro").text());
+    for api in Api::ALL {
+        let body = signed.body(api, &options(Keep::Short)).unwrap();
+        let thought = r#""args":{"port":"North", "day":2.50}},"thoughtSignature":"c2ln"}"#;
+        let expected = usize::from(api == Api::GeminiContent);
+        assert_eq!(body.as_str().matches(thought).count(), expected, "{api}");
+        assert_eq!(body.as_str().matches("c2ln").count(), expected, "{api}");
+    }
+}
+
+#[test]
+fn a_named_cache_stands_for_instructions_and_tools() {
+    let options = BodyOptions {
+        cached_content: Some("cachedContents/quay".into()),
+        ..options(Keep::Short)
+    };
+    let signed = sign(&conversation(), "gemini-2.5-pro");
+    let body = signed.body(Api::GeminiContent, &options).unwrap();
+    let start = r#"{"cachedContent":"cachedContents/quay","contents":[{"role":"user","#;
+    assert!(body.as_str().starts_with(start), "{}", body.as_str());
+    assert!(!body.as_str().contains("functionDeclarations"));
+    for api in Api::ALL {
+        let refused = signed.body(api, &options).is_err();
+        assert_eq!(refused, api != Api::GeminiContent, "{api}");
+    }
 }

@@ -123,6 +123,27 @@ fn anthropic() {
 }
 
 #[test]
+fn anthropic_on_vertex() {
+    check(
+        Api::AnthropicVertex,
+        "claude-sonnet-4-5",
+        Keep::LongStable,
+        &[
+            r#"{"anthropic_version":"vertex-2023-10-16","#,
+            r#""tools":[{"name":"tides","description":"Times","input_schema":{"properties": {"port": {"type": "string"}}, "type": "object"}}],"#,
+            r#""system":[{"type":"text","text":"…\n","cache_control":{"type":"ephemeral","ttl":"1h"}},"#,
+            r#"{"type":"text","text":"Tenant \"Quay\".\n","cache_control":{"type":"ephemeral","ttl":"1h"}}],"#,
+            r#""messages":[{"role":"user","content":[{"type":"text","text":"<now>\n09:30\n</now>\nWhen?"},"#,
+            r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]},"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"Let me see."},"#,
+            r#"{"type":"tool_use","id":"c1","name":"tides","input":{"port":"North", "day":2.50}}]},"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"noon","cache_control":{"type":"ephemeral"}}]}],"#,
+            r#""max_tokens":64}"#,
+        ],
+    );
+}
+
+#[test]
 fn bedrock() {
     check(
         Api::BedrockConverse,

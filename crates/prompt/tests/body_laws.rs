@@ -11,7 +11,7 @@ use headwater::{
 };
 use proptest::prelude::*;
 
-const MODELS: [(Api, &str); 10] = [
+const MODELS: [(Api, &str); 11] = [
     (Api::OpenAiChat, "gpt-5.6"),
     (Api::OpenAiResponses, "gpt-5.6"),
     (Api::AzureChat, "gpt-5.1"),
@@ -22,6 +22,7 @@ const MODELS: [(Api, &str); 10] = [
     (Api::DashScopeChat, "qwen4-max"),
     (Api::VllmChat, "qwen3-8b"),
     (Api::SglangChat, "qwen3-8b"),
+    (Api::AnthropicVertex, "claude-sonnet-4-5"),
 ];
 
 fn rules(api: Api, model: &str) -> Rules {
@@ -81,6 +82,7 @@ fn push(talk: &mut Conversation, place: usize, step: &Step) {
         id: format!("c{place}-{index}"),
         name: "tides".into(),
         arguments: format!("{{\"at\": {index}, \"a\":1.0}}"),
+        ..ToolCall::default()
     };
     let said = (0..step.calls).fold(Turn::assistant(&*step.said), |turn, index| {
         turn.call(call(index))

@@ -76,7 +76,7 @@ fn examples_stand_between_the_rules_and_what_a_tenant_adds() {
 #[test]
 fn turns_of_one_role_stay_apart() {
     let signed = sign(&Chat::new().turn(Turn::user("One")).turn(Turn::user("Two")));
-    assert_eq!(signed.messages().map(<[_]>::len), Some(2));
+    assert_eq!(signed.messages().map(|all| all.len()), Some(2));
 }
 
 #[test]
@@ -86,6 +86,7 @@ fn a_tool_call_is_replayed_to_the_letter() {
         id: "c1".into(),
         name: "tides".into(),
         arguments: arguments.into(),
+        ..ToolCall::default()
     };
     let chat = Chat::new()
         .turn(Turn::user("When?"))
@@ -391,7 +392,7 @@ fn padding_puts_the_ends_of_stable_parts_on_block_borders() {
     assert!(
         padded
             .text()
-            .contains(&padded.messages().unwrap()[0].content)
+            .contains(&*padded.messages().unwrap()[0].content)
     );
     assert!(plain.report().paddings.is_empty());
 }
@@ -414,4 +415,93 @@ fn padding_that_cannot_reach_a_border_adds_nothing() {
             None => assert_eq!(padded.text(), plain.text()),
         }
     }
+}
+
+/// Some templates write tools behind the instructions. Then two chats share the tools only if they
+/// share the instructions, so no name may end among the tools.
+#[test]
+fn tools_promise_nothing_without_the_instructions() {
+    let parameters = "a description of the parameter. ".repeat(40);
+    let tool = format!(r#"{{"name": "tides", "description": "{parameters}"}}"#);
+    let chat = |system: Option<&str>, tenant: Option<&str>, tools: bool| {
+        let mut chat = Chat::new();
+        if tools {
+            chat = chat.tool(&tool);
+        }
+        if let Some(system) = system {
+            chat = chat.system(system.repeat(30));
+        }
+        if let Some(tenant) = tenant {
+            chat = chat.semi_static(tenant.repeat(30));
+        }
+        sign(&chat.turn(Turn::user("When is high tide? ".repeat(20))))
+    };
+    let names = |signed: &SignedPrompt| -> Vec<_> { signed.signature().rungs().to_vec() };
+    let shared = |one: &SignedPrompt, other: &SignedPrompt| {
+        let other = names(other);
+        names(one)
+            .iter()
+            .filter(|rung| other.contains(rung))
+            .count()
+    };
+    for (one, other) in [
+        ((Some("Be brief. "), None), (Some("Be polite. "), None)),
+        ((None, Some("Tenant one. ")), (None, Some("Tenant two. "))),
+    ] {
+        let (one, other) = (chat(one.0, one.1, true), chat(other.0, other.1, true));
+        assert!(names(&one).len() > 1);
+        assert_eq!(shared(&one, &other), 0);
+        let tools_end = one.text().find("<|im_end|>").unwrap();
+        let tools = u32::try_from(tools_end / 4 / 16).unwrap();
+        assert!(names(&one).iter().all(|rung| rung.blocks > tools));
+    }
+    // What all requests share is still named, and so is a prompt of nothing but tools.
+    let (one, other) = (
+        chat(Some("Be brief. "), Some("Tenant one. "), true),
+        chat(Some("Be brief. "), Some("Tenant two. "), true),
+    );
+    assert_eq!(shared(&one, &other), 1);
+    assert!(one.report().reuse.same_template_tokens > 0);
+    let tools_alone = chat(None, None, true);
+    assert!(tools_alone.report().reuse.same_template_tokens > 0);
+    // Nobody can count on tools without the instructions behind them.
+    let tenant = chat(None, Some("Tenant one. "), true);
+    assert_eq!(tenant.report().reuse.same_template_tokens, 0);
+    // Without tools the ladder begins where it always did.
+    let bare = chat(Some("Be brief. "), None, false);
+    assert!(names(&bare).first().is_some_and(|rung| rung.blocks == 1));
+}
+
+#[test]
+fn text_of_a_message_is_a_view_of_what_was_signed() {
+    let chat = Chat::new()
+        .system("Be brief.")
+        .semi_static("Tenant: North Quay.")
+        .turn(Turn::user("When?").fact("now", "09:30"))
+        .turn(
+            Turn::user("Before.")
+                .media(Media::image(
+                    MediaDigest::of(b"png"),
+                    "https://quay.example/a.png",
+                ))
+                .text("After.")
+                .text(" More."),
+        );
+    let signed = sign(&chat);
+    let messages = signed.messages().unwrap();
+    let contents: Vec<_> = messages.iter().map(|it| &*it.content).collect();
+    assert_eq!(
+        contents,
+        [
+            "Be brief.\nTenant: North Quay.\n",
+            "<now>\n09:30\n</now>\nWhen?",
+            "Before.After. More.",
+        ]
+    );
+    let borrowed: Vec<_> = messages
+        .iter()
+        .map(|it| matches!(it.content, std::borrow::Cow::Borrowed(_)))
+        .collect();
+    assert_eq!(borrowed, [true, true, false]);
+    assert_eq!(messages[2].attachments[0].at, "Before.".len());
 }

@@ -62,6 +62,7 @@ fn turn() -> impl Strategy<Value = Turn> {
                 id: "call_1".into(),
                 name: "tide".into(),
                 arguments,
+                ..ToolCall::default()
             });
         }
         Turn::from(turn)

@@ -13,9 +13,10 @@ const STATE_BYTES: usize = 32;
 /// fork: the shared part of two prompts is hashed once.
 #[derive(Clone)]
 pub struct Chain {
-    /// The next block's preimage so far: the 32-byte state, then the tokens of the open block.
-    preimage: Vec<u8>,
-    preimage_bytes: usize,
+    /// The next block's preimage: the 32-byte state, then the tokens of the open block.
+    preimage: Box<[u8]>,
+    /// Bytes of it that are known, always fewer than it has.
+    filled: usize,
     hashes: Vec<PrefixHash>,
     tokens: usize,
 }
@@ -23,9 +24,11 @@ pub struct Chain {
 impl Chain {
     pub(crate) fn new(seed: &[u8; 32], block: BlockSize) -> Self {
         let start: [u8; STATE_BYTES] = derive(CHAIN_CONTEXT, &[seed]);
+        let mut preimage = vec![0; STATE_BYTES + 4 * block.get() as usize];
+        write_state(&mut preimage, &start);
         Self {
-            preimage: start.to_vec(),
-            preimage_bytes: STATE_BYTES + 4 * block.get() as usize,
+            preimage: preimage.into(),
+            filled: STATE_BYTES,
             hashes: Vec::new(),
             tokens: 0,
         }
@@ -33,16 +36,19 @@ impl Chain {
 
     /// Appends tokens; every block they complete gets its name.
     pub fn extend(&mut self, tokens: &[u32]) {
-        let block_tokens = (self.preimage_bytes - STATE_BYTES) / 4;
+        let block_tokens = (self.preimage.len() - STATE_BYTES) / 4;
         self.hashes.reserve(tokens.len() / block_tokens);
         self.tokens += tokens.len();
         let mut rest = tokens;
         while !rest.is_empty() {
-            let missing = (self.preimage_bytes - self.preimage.len()) / 4;
-            let (part, later) = rest.split_at(missing.min(rest.len()));
-            self.preimage
-                .extend(part.iter().flat_map(|token| token.to_le_bytes()));
-            if part.len() == missing {
+            let open = self.preimage.get_mut(self.filled..).unwrap_or_default();
+            let (words, _) = open.as_chunks_mut::<4>();
+            let (part, later) = rest.split_at(words.len().min(rest.len()));
+            for (word, token) in words.iter_mut().zip(part) {
+                *word = token.to_le_bytes();
+            }
+            self.filled += 4 * part.len();
+            if self.filled == self.preimage.len() {
                 self.close_block();
             }
             rest = later;
@@ -62,11 +68,18 @@ impl Chain {
 
     fn close_block(&mut self) {
         let state = *blake3::hash(&self.preimage).as_bytes();
-        self.preimage.clear();
-        self.preimage.extend_from_slice(&state);
+        write_state(&mut self.preimage, &state);
+        self.filled = STATE_BYTES;
         let [a, b, c, d, e, f, g, h, ..] = state;
         self.hashes
             .push(PrefixHash::from_bytes([a, b, c, d, e, f, g, h]));
+    }
+}
+
+/// The state is at the front of every preimage.
+fn write_state(preimage: &mut [u8], state: &[u8; STATE_BYTES]) {
+    if let Some(front) = preimage.first_chunk_mut() {
+        *front = *state;
     }
 }
 

@@ -80,6 +80,7 @@ fn turns(sdk: &Sdk) -> Result<Vec<Pair>> {
         id: id.clone(),
         name,
         arguments,
+        ..ToolCall::default()
     };
     talk.push(Turn::assistant("").call(call))?;
     talk.push(Turn::tool(id, "One berth is free."))?;

@@ -1,7 +1,7 @@
 //! Anthropic's messages: system as a list of blocks, tool results inside user messages.
 
 use super::{
-    BodyError, MediaProblem,
+    Api, BodyError, MediaProblem,
     draft::Draft,
     media::{self, Shape},
     ordered::{Members, Ordered, object, text},
@@ -10,10 +10,16 @@ use super::{
 };
 use crate::Role;
 
-/// Model, tools, system, messages: the order in which the provider hashes them, and in which a
+/// The only version of the form that Vertex takes.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
+/// Model or version, tools, system, messages: the order in which the provider hashes them, and in which a
 /// platform that hashes the text wants them written.
 pub(super) fn members<'a>(draft: &Draft<'a>) -> Result<Members<'a>, BodyError> {
-    let mut members = draft.model();
+    let mut members = match draft.api {
+        Api::AnthropicVertex => vec![("anthropic_version".into(), text(VERTEX_VERSION))],
+        _ => draft.model(),
+    };
     if let Some(tools) = tools(draft)? {
         members.push(("tools".into(), tools));
     }

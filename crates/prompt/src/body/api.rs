@@ -16,6 +16,8 @@ pub enum Api {
     AzureChat,
     /// Anthropic's messages, on its own endpoint.
     AnthropicMessages,
+    /// Anthropic's messages on Google's Vertex AI (`rawPredict`). The model is in the URL.
+    AnthropicVertex,
     /// Amazon Bedrock's Converse over HTTP. The model is in the URL.
     BedrockConverse,
     /// Gemini's `generateContent`. The model is in the URL.
@@ -32,11 +34,12 @@ pub enum Api {
 
 impl Api {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::AzureChat,
         Self::AnthropicMessages,
+        Self::AnthropicVertex,
         Self::BedrockConverse,
         Self::GeminiContent,
         Self::DeepSeekChat,
@@ -52,6 +55,7 @@ impl Api {
             Self::OpenAiResponses => "openai-responses",
             Self::AzureChat => "azure-chat",
             Self::AnthropicMessages => "anthropic-messages",
+            Self::AnthropicVertex => "anthropic-vertex",
             Self::BedrockConverse => "bedrock-converse",
             Self::GeminiContent => "gemini-content",
             Self::DeepSeekChat => "deepseek-chat",
@@ -67,7 +71,7 @@ impl Api {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses => Some(Provider::OpenAi),
             Self::AzureChat => Some(Provider::Azure),
-            Self::AnthropicMessages => Some(Provider::Anthropic),
+            Self::AnthropicMessages | Self::AnthropicVertex => Some(Provider::Anthropic),
             Self::BedrockConverse => Some(Provider::Bedrock),
             Self::GeminiContent => Some(Provider::Gemini),
             Self::DeepSeekChat => Some(Provider::DeepSeek),
@@ -79,7 +83,10 @@ impl Api {
     /// Where system text stands.
     pub(super) const fn system(self) -> System {
         match self {
-            Self::AnthropicMessages | Self::BedrockConverse | Self::GeminiContent => System::Ahead,
+            Self::AnthropicMessages
+            | Self::AnthropicVertex
+            | Self::BedrockConverse
+            | Self::GeminiContent => System::Ahead,
             _ => System::InPlace,
         }
     }
@@ -88,7 +95,11 @@ impl Api {
     pub(super) const fn names_model(self) -> bool {
         !matches!(
             self,
-            Self::BedrockConverse | Self::GeminiContent | Self::VllmChat | Self::SglangChat
+            Self::AnthropicVertex
+                | Self::BedrockConverse
+                | Self::GeminiContent
+                | Self::VllmChat
+                | Self::SglangChat
         )
     }
 }

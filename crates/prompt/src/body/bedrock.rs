@@ -14,8 +14,8 @@ use crate::Role;
 /// Tools, system, messages. The model is in the URL.
 pub(super) fn members<'a>(draft: &Draft<'a>) -> Result<Members<'a>, BodyError> {
     let mut members = Members::new();
-    if let Some(tools) = tools(draft)? {
-        members.push(("toolConfig".into(), object([("tools", tools)])));
+    if let Some(config) = tool_config(draft)? {
+        members.push(("toolConfig".into(), config));
     }
     if !draft.outline.system.is_empty() {
         let mut system = Vec::new();
@@ -30,6 +30,34 @@ pub(super) fn members<'a>(draft: &Draft<'a>) -> Result<Members<'a>, BodyError> {
     let messages = messages.collect::<Result<_, _>>()?;
     members.push(("messages".into(), Ordered::List(messages)));
     Ok(members)
+}
+
+/// The parameter that belongs beside the tools, and nowhere else.
+pub(super) const TOOL_CHOICE: &str = "toolChoice";
+
+/// The tools and, behind them, which of them the model has to use.
+fn tool_config<'a>(draft: &Draft<'a>) -> Result<Option<Ordered<'a>>, BodyError> {
+    let given = draft.options.parameters.iter();
+    let mut choices = given.filter(|(name, _)| name == TOOL_CHOICE);
+    let (choice, second) = (choices.next(), choices.next());
+    let Some(tools) = tools(draft)? else {
+        return match choice {
+            Some(_) => Err(BodyError::NoTools {
+                api: draft.api,
+                name: TOOL_CHOICE,
+            }),
+            None => Ok(None),
+        };
+    };
+    if let Some((name, _)) = second {
+        let (api, name) = (draft.api, name.clone());
+        return Err(BodyError::Parameter { api, name });
+    }
+    let mut config = object([("tools", tools)]);
+    if let Some((name, value)) = choice {
+        config = config.with(TOOL_CHOICE, draft.parameter(name, value)?);
+    }
+    Ok(Some(config))
 }
 
 /// The marker behind a block.

@@ -36,6 +36,9 @@ impl<'a> Draft<'a> {
         if signed.model.is_empty() && api.names_model() {
             return Err(BodyError::NoModel { api });
         }
+        if options.cached_content.is_some() && api != Api::GeminiContent {
+            return Err(BodyError::NoCachedContent { api });
+        }
         let limits = options.limits()?;
         let rules = api.provider().map(|it| limits.rules(it, &signed.model));
         let mut draft = Self {
@@ -57,7 +60,7 @@ impl<'a> Draft<'a> {
     pub(super) fn finish(&self) -> Result<Body, BodyError> {
         let mut members = match self.api {
             Api::OpenAiResponses => responses::members(self),
-            Api::AnthropicMessages => anthropic::members(self),
+            Api::AnthropicMessages | Api::AnthropicVertex => anthropic::members(self),
             Api::BedrockConverse => bedrock::members(self),
             Api::GeminiContent => gemini::members(self),
             Api::OpenAiChat
@@ -152,23 +155,37 @@ impl<'a> Draft<'a> {
     fn add_parameters(&self, members: &mut Members<'a>) -> Result<(), BodyError> {
         let api = self.api;
         for (name, value) in &self.options.parameters {
+            if api == Api::BedrockConverse && name == bedrock::TOOL_CHOICE {
+                continue;
+            }
             let taken = members.iter().any(|(key, _)| key == name);
             if taken || content_key(api, name) {
                 let name = name.clone();
                 return Err(BodyError::Parameter { api, name });
             }
-            let json = from_value(value, Style::Compact).map_err(|error| {
-                let name = name.clone();
-                BodyError::ParameterValue { api, name, error }
-            })?;
-            members.push((name.as_str().into(), raw(json)));
+            members.push((name.as_str().into(), self.parameter(name, value)?));
         }
         let name = "max_tokens";
         let given = members.iter().any(|(key, _)| key == name);
-        if api == Api::AnthropicMessages && !given {
+        let wanted = matches!(api, Api::AnthropicMessages | Api::AnthropicVertex);
+        if wanted && !given {
             return Err(BodyError::MissingParameter { api, name });
         }
         Ok(())
+    }
+
+    /// A parameter's value in canonical form.
+    pub(super) fn parameter(
+        &self,
+        name: &str,
+        value: &serde_json::Value,
+    ) -> Result<Ordered<'a>, BodyError> {
+        let json = from_value(value, Style::Compact);
+        json.map(raw).map_err(|error| BodyError::ParameterValue {
+            api: self.api,
+            name: name.to_owned(),
+            error,
+        })
     }
 
     fn notes(&self) -> Result<Vec<BodyNote>, BodyError> {
@@ -253,7 +270,7 @@ impl<'a> Draft<'a> {
 fn content_key(api: Api, name: &str) -> bool {
     match api {
         Api::OpenAiResponses => matches!(name, "model" | "tools" | "input" | "instructions"),
-        Api::AnthropicMessages => {
+        Api::AnthropicMessages | Api::AnthropicVertex => {
             matches!(
                 name,
                 "model" | "tools" | "system" | "messages" | "cache_control"

@@ -40,6 +40,18 @@ pub enum BodyError {
         /// The parameter's name.
         name: &'static str,
     },
+    /// A parameter is about tools, and there are none.
+    NoTools {
+        /// For which endpoint.
+        api: Api,
+        /// The parameter's name.
+        name: &'static str,
+    },
+    /// The endpoint has no cache that a request refers to by name.
+    NoCachedContent {
+        /// For which endpoint.
+        api: Api,
+    },
     /// A parameter is too deep or too large to be written.
     ParameterValue {
         /// For which endpoint.
@@ -153,6 +165,8 @@ impl BodyError {
             | Self::Parameter { api, .. }
             | Self::MissingParameter { api, .. }
             | Self::ParameterValue { api, .. }
+            | Self::NoTools { api, .. }
+            | Self::NoCachedContent { api }
             | Self::Tool { api, .. }
             | Self::Arguments { api, .. }
             | Self::UnknownCall { api, .. }
@@ -183,6 +197,14 @@ impl BodyError {
             Self::MissingParameter { name, .. } => write!(
                 f,
                 "the endpoint wants the parameter `{name}`; add it to `BodyOptions::parameters`"
+            ),
+            Self::NoTools { name, .. } => write!(
+                f,
+                "the parameter `{name}` is about tools, and the chat has none; take it out of \
+                 `BodyOptions::parameters`"
+            ),
+            Self::NoCachedContent { .. } => f.write_str(
+                "the endpoint has no cache with names; leave `BodyOptions::cached_content` empty",
             ),
             Self::ParameterValue { name, error, .. } => write!(
                 f,

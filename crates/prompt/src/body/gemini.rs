@@ -20,15 +20,20 @@ pub(super) fn members<'a>(draft: &Draft<'a>) -> Result<Members<'a>, BodyError> {
         draft,
         names: BTreeMap::new(),
     };
-    if !draft.outline.system.is_empty() {
-        let system = draft.outline.system.iter();
-        let parts = system.map(|block| writer.part(block));
-        let parts = parts.collect::<Result<_, _>>()?;
-        let system = object([("parts", Ordered::List(parts))]);
-        members.push(("systemInstruction".into(), system));
-    }
-    if let Some(tools) = tools(draft)? {
-        members.push(("tools".into(), tools));
+    // What is cached by name has the head of the prompt; the endpoint refuses it a second time.
+    if let Some(name) = &draft.options.cached_content {
+        members.push(("cachedContent".into(), text(name.as_str())));
+    } else {
+        if !draft.outline.system.is_empty() {
+            let system = draft.outline.system.iter();
+            let parts = system.map(|block| writer.part(block));
+            let parts = parts.collect::<Result<_, _>>()?;
+            let system = object([("parts", Ordered::List(parts))]);
+            members.push(("systemInstruction".into(), system));
+        }
+        if let Some(tools) = tools(draft)? {
+            members.push(("tools".into(), tools));
+        }
     }
     let contents = draft.outline.messages.chunk_by(same_side);
     let contents = contents.map(|entries| writer.content(entries));
@@ -96,13 +101,15 @@ impl<'a> Writer<'_, 'a> {
             },
             Content::Call(call) => {
                 self.names.insert(&call.id, &call.name);
-                object([(
+                let said = object([(
                     "functionCall",
                     object([
                         ("name", text(&*call.name)),
                         ("args", self.draft.arguments(block, call)?),
                     ]),
-                )])
+                )]);
+                let thought = call.thought_signature.as_deref();
+                said.with_some(thought.map(|it| ("thoughtSignature".into(), text(it))))
             }
         })
     }

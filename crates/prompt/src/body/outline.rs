@@ -4,7 +4,7 @@ use super::{Api, BodyError, BodyNote, api::System, plan::Spot};
 use crate::{
     Media, Role, SegmentLabel, SignedPrompt, ToolCall, Volatility,
     prompt::{Body, Joint},
-    render::Piece,
+    render::{Piece, Renderer},
 };
 
 /// Tools, system text and messages, in this order.
@@ -51,7 +51,7 @@ impl<'a> Outline<'a> {
     /// Reads the prompt. Nothing in it is copied.
     pub(super) fn read(api: Api, signed: &'a SignedPrompt) -> Result<Self, BodyError> {
         let rendered = &*signed.rendered;
-        if rendered.messages.is_none() {
+        if rendered.renderer == Renderer::Plain {
             return Err(BodyError::NoRoles { api });
         }
         let mut outline = Self {
@@ -233,7 +233,7 @@ impl<'a> Block<'a> {
         let empty = self.text().is_some_and(|text| text.trim().is_empty());
         match api {
             // A tool's result carries its marker outside of its text, which may be empty.
-            Api::AnthropicMessages => role == Role::Tool || !empty,
+            Api::AnthropicMessages | Api::AnthropicVertex => role == Role::Tool || !empty,
             Api::BedrockConverse => !call && (role == Role::Tool || !empty),
             Api::DashScopeChat => !tools && !call && !empty,
             // Stated for what goes in, not for what the model said or a tool returned.

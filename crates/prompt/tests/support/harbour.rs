@@ -18,6 +18,7 @@ pub(crate) fn tides() -> ToolCall {
         id: "c1".into(),
         name: "tides".into(),
         arguments: r#"{"port":"North", "day":2.50}"#.into(),
+        ..ToolCall::default()
     }
 }
 
