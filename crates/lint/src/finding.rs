@@ -43,7 +43,7 @@ pub struct Finding {
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
-    /// Where, in bytes of the source.
+    /// Where, in bytes of the file.
     pub span: Span,
     /// Where it begins.
     pub position: Position,
@@ -56,6 +56,8 @@ pub struct Finding {
     /// Static tokens that cannot be reused because of it, or, for characters, that are lost when
     /// another copy of the text does not have it. An estimate of [`estimate_tokens`].
     pub cost_tokens: usize,
+    /// The same in bytes of static text.
+    pub cost_bytes: usize,
 }
 
 /// Four bytes a token, rounded up: the field's rule of thumb for English text.
@@ -64,19 +66,27 @@ pub fn estimate_tokens(bytes: usize) -> usize {
 }
 
 impl Finding {
+    /// A finding at a span of the template.
     pub(crate) fn new(rule: &Rule, template: &Template, span: Span, cost_bytes: usize) -> Self {
         let source = template.source();
+        let in_file = source.in_file(span);
         Self {
             rule: rule.id.clone(),
             code: rule.code.clone(),
             severity: rule.severity,
-            span,
-            position: source.position(span.start),
-            end: source.position(span.end),
+            span: in_file,
+            position: source.file().position(in_file.start),
+            end: source.file().position(in_file.end),
             message: rule.message.clone(),
             help: rule.help.clone(),
             cost_tokens: estimate_tokens(cost_bytes),
+            cost_bytes,
         }
+    }
+
+    /// The dearest first, then in order of the file.
+    pub(crate) fn by_cost(a: &Self, b: &Self) -> std::cmp::Ordering {
+        (b.cost_tokens, a.span, &a.code).cmp(&(a.cost_tokens, b.span, &b.code))
     }
 
     /// Puts a value in the place of `{key}` in the message.

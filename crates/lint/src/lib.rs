@@ -41,13 +41,13 @@ mod seam;
 mod suppression;
 mod volatile;
 
-pub use headwater_template::Volatility;
+pub use headwater_template::{Note, NoteKind, Volatility};
 
 pub use crate::{
     config::Config,
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
-    input::{Checked, MAX_INPUT_BYTES},
+    input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
     report::{Outcome, Paint, Report, Skipped, json, text},
     rule::{Code, Example, Family, Rule},

@@ -59,9 +59,7 @@ impl Linter {
         findings.extend(normalization::find(rules, template));
         let mut findings = suppression::apply(rules, template, findings);
         findings.retain(|finding| self.shown.contains(&finding.rule));
-        findings.sort_by(|a, b| {
-            (b.cost_tokens, a.span, &a.code).cmp(&(a.cost_tokens, b.span, &b.code))
-        });
+        findings.sort_by(Finding::by_cost);
         findings
     }
 }

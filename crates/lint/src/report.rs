@@ -29,6 +29,8 @@ pub struct Outcome {
     pub text: String,
     /// What was found, in the order of [`Linter::lint`](crate::Linter::lint).
     pub findings: Vec<Finding>,
+    /// What was seen and not followed, for a line at info level each.
+    pub notes: Vec<headwater_template::Note>,
 }
 
 /// An input that was not judged.

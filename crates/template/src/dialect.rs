@@ -1,5 +1,7 @@
 //! Which template language a file is written in, by its name and, where that leaves it open, its text.
 
+use crate::format::Format;
+
 /// A template language that can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,6 +18,14 @@ impl Dialect {
         match self {
             Self::Jinja => "jinja",
             Self::Plain => "plain",
+        }
+    }
+
+    /// The form of a file that is all in this language.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Jinja => Format::Jinja,
+            Self::Plain => Format::Plain,
         }
     }
 }

@@ -26,6 +26,11 @@ pub struct Piece {
     pub static_bytes_within: usize,
     /// It belongs to the last message of the user, which is new in every request anyway.
     pub in_last_turn: bool,
+    /// Who speaks at this place; none where nothing says it.
+    pub role: Option<Role>,
+    /// The other file that it stands in, as the template names it; [`span`](Self::span) is then the tag
+    /// that brings it.
+    pub from: Option<std::sync::Arc<str>>,
 }
 
 /// Kinds of [`Piece`].
@@ -278,6 +283,8 @@ fn piece(span: Span, kind: PieceKind) -> Piece {
         prose_bytes_after: 0,
         static_bytes_within: 0,
         in_last_turn: false,
+        role: None,
+        from: None,
     }
 }
 

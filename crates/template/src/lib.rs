@@ -28,12 +28,17 @@
 
 mod complexity;
 mod dialect;
+mod document;
 mod expression;
 mod flow;
+mod format;
 mod front_matter;
 mod marks;
 mod measure;
+mod notation;
+mod offset_map;
 mod order;
+mod part;
 mod problem;
 mod prompt_template;
 mod render;
@@ -50,10 +55,13 @@ pub use headwater_text::{Position, Span};
 
 pub use crate::{
     dialect::{Dialect, Recognition, recognize},
+    document::{Document, Note, NoteKind, read},
     expression::{Atom, AtomKind, Expression},
     flow::{Piece, PieceKind},
+    format::Format,
     front_matter::Volatility,
     order::{MIN_PROSE_BYTES, OrderFault},
+    part::{ApiKind, Marker, Part, PartKind},
     problem::Problem,
     prompt_template::{LoadError, PromptTemplate},
     render::{
@@ -61,7 +69,7 @@ pub use crate::{
         ValuesError,
     },
     role::Role,
-    source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind},
+    source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind, SourceFile},
     template::Template,
     tree::Comment,
 };

@@ -11,6 +11,7 @@ use crate::{
     front_matter::{self, Volatility},
     marks::{Mark, MarkKind, inner, scan},
     measure::measure,
+    part::{ApiKind, Marker, Part, PartKind},
     problem::Problem,
     source::Source,
     tree::{Comment, build},
@@ -30,6 +31,12 @@ pub struct Template {
     pieces: Vec<Piece>,
     declared: BTreeMap<String, Volatility>,
     problems: Vec<Problem>,
+    parts: Vec<Part>,
+    markers: Vec<Marker>,
+    api: Option<ApiKind>,
+    label: Option<String>,
+    is_chat_template: bool,
+    variants: u64,
 }
 
 impl Template {
@@ -57,6 +64,12 @@ impl Template {
             pieces,
             declared: front.volatility,
             problems,
+            parts: Vec::new(),
+            markers: Vec::new(),
+            api: None,
+            label: None,
+            is_chat_template: is_chat_template(source.text()),
+            variants: 1,
             source,
         }
     }
@@ -100,6 +113,12 @@ impl Template {
         bytes - offset.saturating_sub(text.start)
     }
 
+    /// All static text, for counting its tokens.
+    pub fn static_text(&self) -> String {
+        let texts = self.texts.iter().map(|span| self.source.slice(*span));
+        texts.collect()
+    }
+
     /// The tags that print a value, in order of the source.
     pub fn outputs(&self) -> &[Span] {
         &self.outputs
@@ -120,6 +139,44 @@ impl Template {
         &self.problems
     }
 
+    /// The strings that the prompt is put together from, in the order in which the model reads them;
+    /// empty where the template is written as one text.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Cache markers, in order of the prompt.
+    pub fn markers(&self) -> &[Marker] {
+        &self.markers
+    }
+
+    /// The interface that a request is made for; none for a template.
+    pub fn api(&self) -> Option<ApiKind> {
+        self.api
+    }
+
+    /// The definitions of tools, as they are written in the file, in order of the prompt.
+    pub fn tools(&self) -> impl Iterator<Item = Span> + '_ {
+        let tools = self.parts.iter().filter(|part| part.kind == PartKind::Tool);
+        tools.map(|part| part.span)
+    }
+
+    /// Another name of it inside its file: `tool_use`, `prompts[1]`.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// It is a model's chat template: it is given `messages` and writes the marks between them.
+    pub fn is_chat_template(&self) -> bool {
+        self.is_chat_template
+    }
+
+    /// How many different texts conditions can make of what stands ahead of the last static text; 1 if
+    /// there is no condition.
+    pub fn variants(&self) -> u64 {
+        self.variants
+    }
+
     /// The declared volatility of a variable: of its whole path, else of the longest declared start.
     pub fn volatility(&self, atom: &Atom) -> Option<Volatility> {
         if atom.kind != AtomKind::Variable {
@@ -133,6 +190,16 @@ impl Template {
             path = path.rsplit_once('.')?.0;
         }
     }
+}
+
+/// Templates of one's own do not ask whether the model is to speak next.
+fn is_chat_template(text: &str) -> bool {
+    text.contains("messages")
+        && (text.contains("add_generation_prompt")
+            || text.contains("bos_token")
+            || text.contains("raise_exception")
+            || (text.contains("message['role']") || text.contains("message.role"))
+                && text.contains("<|"))
 }
 
 fn whole(text: &str, start: usize) -> Vec<Mark> {
