@@ -122,8 +122,9 @@ fn literal(place: &Place<'_>, indent: usize, text: &str) -> Option<String> {
     let ends_alike = !ends_line || text.ends_with('\n') || text.is_empty() && place.whole_lines;
     let first = text.chars().next().or(behind.chars().next());
     let begins_well = !place.at_start || first.is_some_and(|c| !c.is_whitespace());
-    let ends_well = !place.at_end
-        || !text.is_empty() && text.ends_with('\n') == ends_line && !text.ends_with("\n\n");
+    let last = text.strip_suffix('\n').unwrap_or(text);
+    let says_something = last.ends_with(|c: char| !c.is_whitespace());
+    let ends_well = !place.at_end || says_something && text.ends_with('\n') == ends_line;
     if !(ends_alike && begins_well && ends_well && is_printable_block(text)) {
         return None;
     }
