@@ -81,6 +81,8 @@ pub(crate) const PARTIAL: &str = "partial ";
 const MAX_INLINE: usize = 8;
 /// Macros that call macros can print without end.
 const MAX_PIECES: usize = 50_000;
+/// Text that is printed again and again counts each time.
+const MAX_TEXT_BYTES: usize = 4 * crate::source::MAX_SOURCE_BYTES;
 
 /// Files that bring each other are followed this deep.
 const MAX_FILES: usize = 16;
@@ -107,6 +109,7 @@ pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
         notes: Vec::new(),
         inlined: 0,
         optional: 0,
+        text_bytes: 0,
     };
     layout.scopes.enter();
     let flow = layout.file(0);
@@ -136,6 +139,8 @@ struct Layout<'t> {
     inlined: usize,
     /// How many conditions and loops lie around this place.
     optional: usize,
+    /// Bytes of text so far.
+    text_bytes: usize,
 }
 
 impl<'t> Layout<'t> {
@@ -241,7 +246,7 @@ impl<'t> Layout<'t> {
     fn nodes(&mut self, nodes: &'t [Node]) -> Vec<Flow> {
         let mut flow = Vec::new();
         for node in nodes {
-            if self.laid.len() >= MAX_PIECES {
+            if self.laid.len() >= MAX_PIECES || self.text_bytes >= MAX_TEXT_BYTES {
                 break;
             }
             self.node(node, &mut flow);
@@ -384,6 +389,9 @@ impl<'t> Layout<'t> {
         let Some(unit) = self.follow(reference) else {
             return;
         };
+        if let Some(alias) = alias {
+            self.scopes.bind(alias, Binding::Value(Vec::new()));
+        }
         let units = self.units;
         for node in &units[unit].tree {
             let Node::Macro {
@@ -453,6 +461,7 @@ impl<'t> Layout<'t> {
     }
 
     fn text(&mut self, span: Span, text: &str) -> Flow {
+        self.text_bytes += text.len();
         let marks = marks(text);
         let weight = weigh(text, &marks);
         let index = self.lay(span, PieceKind::Text);

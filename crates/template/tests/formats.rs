@@ -87,7 +87,7 @@ fn handlebars() {
     check("{{> missing}}12", &["include  1:1 2"]);
     check(
         "\\{{a}} {{~b~}} {{{{raw}}}}{{c}}{{{{/raw}}}}",
-        &["b 1:12 5"],
+        &["b 1:11 5"],
     );
     check("{{#bold}}12{{x}}{{/bold}}", &["if bold 1:1 0", "x 1:14 0"]);
 }
@@ -130,13 +130,13 @@ fn go() {
         &[
             "if User 1:25 0",
             "User.Name 1:41 0",
-            "User.Z 1:58 0",
+            "Z 1:58 0",
             "now+date 1:71 0",
         ],
     );
     check(
         "{{template \"card\" .User}}1{{define \"card\"}}{{.Name}}23{{end}}",
-        &["User.Name 1:47 3"],
+        &["User.Name 1:46 3"],
     );
     check(
         "{{define \"all\"}}{{.Name}}{{end}}{{template \"all\" .}}12",
@@ -228,7 +228,7 @@ fn semantic_kernel() {
         "skprompt.txt",
         "{{$input}} {{time.Now}} {{plugin.fn $x y='z'}} {{'text'}}12",
         "semantic-kernel",
-        &[&["input 1:3 4", "time.Now 1:14 4", "x+plugin.fn 1:27 3"]],
+        &[&["input 1:3 2", "time.Now 1:14 2", "x+plugin.fn 1:27 2"]],
     );
     check(
         "p.yaml",

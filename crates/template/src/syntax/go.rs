@@ -217,6 +217,10 @@ impl Reader<'_> {
             }
             None => Expression::default(),
         };
+        // Here the dot is what it was before.
+        if let Some(dot) = self.dots.last_mut() {
+            *dot = None;
+        }
         self.builder.step(Step::NextArm(condition), span, problems);
     }
 

@@ -55,7 +55,6 @@ struct Frame {
     context: Option<String>,
     /// `as |user index|`
     parameters: Vec<String>,
-    is_section: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -175,9 +174,7 @@ impl<'t> Reader<'t> {
             '!' => {}
             '=' => self.set_delimiters(body, tag, problems),
             '#' | '^' if body.len() > 1 => self.block(body, base, tag, sigil == '^', problems),
-            '^' => self
-                .builder
-                .step(Step::NextArm(Expression::default()), tag, problems),
+            '^' => self.next_arm(Expression::default(), tag, problems),
             '/' => {
                 let name = body[1..].trim();
                 self.frames.pop();
@@ -235,7 +232,6 @@ impl<'t> Reader<'t> {
         let mut frame = Frame {
             context: None,
             parameters,
-            is_section: false,
         };
         let (opened, condition) = if is_inline {
             let target = arguments.first().map_or("", |token| token.text);
@@ -280,7 +276,6 @@ impl<'t> Reader<'t> {
                 (Opened::Scope { names }, value)
             }
             _ if arguments.is_empty() && is_plural(name) => {
-                frame.is_section = true;
                 self.repeat(self.expression(tokens), frame)
             }
             // A section, or a helper that decides whether its body is printed.
@@ -319,6 +314,14 @@ impl<'t> Reader<'t> {
             Some(_) => self.expression(&tokens[1..]),
             None => Expression::default(),
         };
+        self.next_arm(condition, tag, problems);
+    }
+
+    fn next_arm(&mut self, condition: Expression, tag: Span, problems: &mut Vec<Problem>) {
+        // Here names are looked up as they are around the block.
+        if let Some(frame) = self.frames.last_mut() {
+            frame.context = None;
+        }
         self.builder.step(Step::NextArm(condition), tag, problems);
     }
 
@@ -353,7 +356,6 @@ impl<'t> Reader<'t> {
         self.frames.push(Frame {
             context: None,
             parameters: Vec::new(),
-            is_section: false,
         });
         self.builder.open(opened, name, Expression::default(), tag);
     }
