@@ -63,6 +63,7 @@ pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
         laid: Vec::new(),
         notes: Vec::new(),
         inlined: 0,
+        bodies: Vec::new(),
         optional: 0,
         text_bytes: 0,
     };
@@ -92,6 +93,8 @@ struct Layout<'t> {
     notes: Vec<Note>,
     /// How deep the macro or capture that is being put in place lies.
     inlined: usize,
+    /// The bodies that are being put in place.
+    bodies: Vec<Body<'t>>,
     /// How many conditions and loops lie around this place.
     optional: usize,
     /// Bytes of text so far.
@@ -295,7 +298,7 @@ impl<'t> Layout<'t> {
             }
         });
         if let Some((body, parts)) = printed
-            && self.inlined < MAX_INLINE
+            && self.may_inline(body)
         {
             return self.inline(body, parts, value, span, flow);
         }

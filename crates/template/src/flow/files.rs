@@ -117,7 +117,7 @@ impl<'t> Layout<'t> {
             }
         });
         if let Some(parts) = named {
-            if self.inlined < MAX_INLINE {
+            if self.may_inline(parts.body) {
                 return self.inline(parts.body, Some(parts), value, reference.span, flow);
             }
         } else if let Some(unit) = self.follow(reference) {
@@ -194,6 +194,12 @@ impl<'t> Layout<'t> {
         flow.append(&mut inner);
     }
 
+    /// A body in itself would print the same again.
+    pub(super) fn may_inline(&self, body: Body<'t>) -> bool {
+        let mut open = self.bodies.iter();
+        self.inlined < MAX_INLINE && !open.any(|open| std::ptr::eq(open.nodes, body.nodes))
+    }
+
     /// Puts a body that stands elsewhere in the place of a tag.
     pub(super) fn inline(
         &mut self,
@@ -204,6 +210,7 @@ impl<'t> Layout<'t> {
         flow: &mut Vec<Flow>,
     ) {
         self.inlined += 1;
+        self.bodies.push(body);
         self.scopes.enter();
         if let Some(parts) = parts {
             self.bind_parameters(parts, value);
@@ -211,6 +218,7 @@ impl<'t> Layout<'t> {
         let mut inner = self.within_unit(body.unit, tag, |layout| layout.nodes(body.nodes));
         flow.append(&mut inner);
         self.scopes.leave();
+        self.bodies.pop();
         self.inlined -= 1;
     }
 }
