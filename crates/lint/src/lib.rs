@@ -27,6 +27,7 @@ mod characters;
 mod config;
 mod explain;
 mod finding;
+mod fix_rule;
 mod input;
 mod linter;
 mod newlines;
@@ -47,6 +48,7 @@ pub use crate::{
     config::Config,
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
+    fix_rule::{FixKind, FixRule, Safety},
     input::{Checked, MAX_INPUT_BYTES},
     linter::Linter,
     report::{Outcome, Paint, Report, Skipped, json, text},
