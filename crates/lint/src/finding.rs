@@ -3,7 +3,11 @@
 use headwater_template::Template;
 use headwater_text::{Position, Span};
 
-use crate::rule::{Code, Rule};
+use crate::{
+    fix::Fix,
+    fixer,
+    rule::{Code, Rule},
+};
 
 /// How bad a finding is; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +62,8 @@ pub struct Finding {
     pub cost_tokens: usize,
     /// The same in bytes of static text.
     pub cost_bytes: usize,
+    /// How the file can be edited so that it is gone.
+    pub fix: Option<Fix>,
 }
 
 /// Four bytes a token, rounded up: the field's rule of thumb for English text.
@@ -81,6 +87,7 @@ impl Finding {
             help: rule.help.clone(),
             cost_tokens: estimate_tokens(cost_bytes),
             cost_bytes,
+            fix: fixer::fix_for(rule, template, span),
         }
     }
 

@@ -27,6 +27,9 @@ mod characters;
 mod config;
 mod explain;
 mod finding;
+mod fix;
+mod fix_rule;
+mod fixer;
 mod input;
 mod linter;
 mod newlines;
@@ -47,6 +50,8 @@ pub use crate::{
     config::Config,
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
+    fix::{Edit, Fix},
+    fix_rule::{FixKind, FixRule, Safety},
     input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
     report::{Outcome, Paint, Report, Skipped, json, text},

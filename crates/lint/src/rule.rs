@@ -6,6 +6,7 @@ use headwater_template::Volatility;
 
 use crate::{
     finding::Severity,
+    fix_rule::FixRule,
     pattern::Patterns,
     rule_file::{self, FileError, MatchFile, ReorderedFile, RuleFile},
 };
@@ -25,6 +26,8 @@ pub struct Rule {
     pub why: String,
     /// The next step, in one line.
     pub help: String,
+    /// How a finding is repaired, if that can be done by an edit.
+    pub fix: Option<FixRule>,
     /// Examples, run as tests.
     pub examples: Vec<Example>,
     pub(crate) message: String,
@@ -34,10 +37,14 @@ pub struct Rule {
 /// A template before and after the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
+    /// The name under which the texts are judged; it tells their format.
+    pub path: String,
     /// The rule finds exactly one fault in it, and no rule another one.
     pub bad: String,
     /// No rule finds anything in it.
     pub good: String,
+    /// What the fix makes of the bad one, if it differs from the good one or there is a fix to show.
+    pub fixed: Option<String>,
 }
 
 /// A code such as `HW201`.
@@ -200,6 +207,10 @@ impl Rule {
             ));
         }
         let matcher = Matcher::check(file.r#match, yaml, origin)?;
+        let fix = file
+            .fix
+            .map(|fix| FixRule::check(&fix, yaml, origin))
+            .transpose()?;
         let examples = file.examples.into_iter();
         Ok(Self {
             id: file.id,
@@ -208,10 +219,13 @@ impl Rule {
             summary: file.summary,
             why: file.why.trim().to_owned(),
             help: file.help,
+            fix,
             examples: examples
                 .map(|e| Example {
+                    path: e.path,
                     bad: e.bad,
                     good: e.good,
+                    fixed: e.fixed,
                 })
                 .collect(),
             message: file.message,

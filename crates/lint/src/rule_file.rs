@@ -71,6 +71,7 @@ pub(crate) struct RuleFile {
     pub(crate) why: String,
     pub(crate) help: String,
     pub(crate) r#match: MatchFile,
+    pub(crate) fix: Option<FixFile>,
     pub(crate) examples: Vec<ExampleFile>,
 }
 
@@ -142,7 +143,22 @@ pub(crate) struct SeamFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct FixFile {
+    pub(crate) kind: String,
+    pub(crate) safety: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ExampleFile {
+    /// The name under which the texts are judged; it tells their format.
+    #[serde(default = "default_path")]
+    pub(crate) path: String,
     pub(crate) bad: String,
     pub(crate) good: String,
+    pub(crate) fixed: Option<String>,
+}
+
+fn default_path() -> String {
+    "example.j2".to_owned()
 }
