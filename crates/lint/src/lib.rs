@@ -24,24 +24,37 @@
 //! bytes a token) or asks the network.
 
 mod characters;
+mod code;
 mod config;
+mod duplicate;
 mod explain;
 mod finding;
 mod fix;
 mod fix_rule;
 mod fixer;
+mod history;
+mod include;
 mod input;
+mod json_order;
+mod line_ends;
 mod linter;
-mod newlines;
+mod lookalikes;
+mod marker;
+mod matcher;
+mod names;
 mod normalization;
 mod pattern;
 mod reordered;
 mod report;
+mod request;
 mod rule;
 mod rule_file;
 mod rule_set;
 mod seam;
+mod search;
 mod suppression;
+mod turn;
+mod unknown;
 mod volatile;
 
 pub use headwater_template::{Note, NoteKind, Volatility};
@@ -55,7 +68,7 @@ pub use crate::{
     input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
     report::{Outcome, Paint, Report, Skipped, json, text},
-    rule::{Code, Example, Family, Rule},
+    rule::{Code, Example, Family, Rule, Scope},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
 };

@@ -5,7 +5,8 @@ use headwater_text::{Profile, Span, Step, clean};
 
 use crate::{
     finding::Finding,
-    rule::{Matcher, Rule},
+    matcher::Matcher,
+    rule::Rule,
 };
 
 /// At most one finding a file: the cause is a tool that wrote all of it.

@@ -7,7 +7,8 @@ use headwater_text::Span;
 
 use crate::{
     finding::Finding,
-    rule::{Matcher, Rule},
+    matcher::Matcher,
+    rule::Rule,
 };
 
 /// The smallest block in common use, in bytes: a lost token costs at most its block.

@@ -5,7 +5,8 @@ use headwater_text::Span;
 
 use crate::{
     finding::Finding,
-    rule::{Matcher, Rule},
+    matcher::Matcher,
+    rule::Rule,
 };
 
 /// A comment that suppresses.
