@@ -76,7 +76,7 @@ fn unordered<'e>(reordered: &Reordered, value: &'e Expression) -> Option<&'e Ato
     let has = |list: &[String], name: &str| list.iter().any(|each| each == name);
     if let [atom] = value.atoms.as_slice()
         && atom.kind == AtomKind::Variable
-        && reordered.variables.matches(&atom.path)
+        && reordered.variables.matches(&atom.name)
     {
         return Some(atom);
     }
