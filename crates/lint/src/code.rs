@@ -129,6 +129,22 @@ impl<'t> Code<'t> {
 }
 
 impl Tag<'_> {
+    /// It prints something else than strings that are written out in it.
+    pub(crate) fn prints_variable(&self) -> bool {
+        let mut quote = None;
+        self.prints
+            && !self.code.starts_with("raise_exception")
+            && self.code.chars().any(|c| {
+                match quote {
+                    Some(open) if open == c => quote = None,
+                    Some(_) => {}
+                    None if c == '"' || c == '\'' => quote = Some(c),
+                    None => return c.is_alphabetic(),
+                }
+                false
+            })
+    }
+
     /// The first word: `for`, `endif`.
     pub(crate) fn word(&self) -> &str {
         let end = self

@@ -7,7 +7,7 @@ use headwater_text::Span;
 use regex::Regex;
 
 use crate::{
-    code::{Block, Code},
+    code::{Block, Code, Tag},
     finding::Finding,
     matcher::{Matcher, Opening, Topic},
     rule::Rule,
@@ -91,11 +91,7 @@ fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
         if !code.prints(body) || inside.contains("add_generation_prompt") {
             continue;
         }
-        let rest = Span {
-            start: code.tags[arm.close].span.end,
-            end: code.tags[history.close].span.start,
-        };
-        if let Some(topic) = topic(code, tag.code, inside, body, rest) {
+        if let Some(topic) = topic(code, index, arm, history, body) {
             found.push(Kept {
                 span: tag.span,
                 topic,
@@ -106,25 +102,55 @@ fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
 }
 
 /// What the text under a condition is about; none if nothing of the turn comes after it.
-fn topic(code: &Code<'_>, condition: &str, inside: &str, body: Span, rest: Span) -> Option<Topic> {
+fn topic(
+    code: &Code<'_>,
+    index: usize,
+    arm: Block,
+    history: Block,
+    body: Span,
+) -> Option<Topic> {
+    let condition = code.tags[index].code;
+    let inside = code.template.source().slice(body);
     let about = |words: &[&str]| {
         words
             .iter()
             .any(|word| inside.contains(word) || condition.contains(word))
     };
     // A mark at the end of the last turn stays where it is when the next turn is written behind it.
-    let turn_goes_on = code.prints_value(body) || code.prints_value(rest);
+    let turn_goes_on = code.within(body).any(Tag::prints_variable)
+        || rest_of_turn(code, arm.close, history.close)
+            .any(|tag| tag.prints_variable());
     if !turn_goes_on {
         return None;
     }
     if about(&["think", "reasoning"]) {
         return Some(Topic::Reasoning);
     }
-    let is_definition = |word: &str| inside.contains(word) && !inside.contains("tool_call");
-    if condition.contains("tools") || is_definition("tools") || inside.contains("AVAILABLE_TOOLS") {
+    let is_definition = inside.contains("tools") && !inside.contains("tool_call");
+    if condition.contains("tools") || is_definition || inside.contains("AVAILABLE_TOOLS") {
         return Some(Topic::Tools);
     }
     Some(Topic::Other)
+}
+
+/// The tags that may be printed behind a tag, up to the end of the loop: other arms are not.
+fn rest_of_turn<'c, 't>(
+    code: &'c Code<'t>,
+    from: usize,
+    end: usize,
+) -> impl Iterator<Item = &'c Tag<'t>> {
+    let mut depth = 0_usize;
+    let mut skips = false;
+    code.tags[from..end].iter().filter(move |tag| {
+        match tag.word() {
+            "if" => depth += 1,
+            "elif" | "else" if depth == 0 => skips = true,
+            "endif" if depth == 0 => skips = false,
+            "endif" => depth -= 1,
+            _ => {}
+        }
+        !skips
+    })
 }
 
 /// What the generation prompt writes and the history does not.
