@@ -88,7 +88,10 @@ impl<'t> Code<'t> {
                 "if" => depth += 1,
                 "endif" if depth > 0 => depth -= 1,
                 "elif" | "else" | "endif" if depth == 0 => {
-                    return Some(Block { open: tag, close: at });
+                    return Some(Block {
+                        open: tag,
+                        close: at,
+                    });
                 }
                 _ => {}
             }
@@ -119,9 +122,7 @@ impl<'t> Code<'t> {
 
     /// The tags that stand in a span.
     pub(crate) fn within(&self, span: Span) -> impl Iterator<Item = &Tag<'t>> + '_ {
-        let first = self
-            .tags
-            .partition_point(|tag| tag.span.start < span.start);
+        let first = self.tags.partition_point(|tag| tag.span.start < span.start);
         self.tags[first..]
             .iter()
             .take_while(move |tag| tag.span.end <= span.end)
@@ -131,18 +132,7 @@ impl<'t> Code<'t> {
 impl Tag<'_> {
     /// It prints something else than strings that are written out in it.
     pub(crate) fn prints_variable(&self) -> bool {
-        let mut quote = None;
-        self.prints
-            && !self.code.starts_with("raise_exception")
-            && self.code.chars().any(|c| {
-                match quote {
-                    Some(open) if open == c => quote = None,
-                    Some(_) => {}
-                    None if c == '"' || c == '\'' => quote = Some(c),
-                    None => return c.is_alphabetic(),
-                }
-                false
-            })
+        self.prints && !self.code.starts_with("raise_exception") && prints_variable(self.code)
     }
 
     /// The first word: `for`, `endif`.
@@ -155,9 +145,25 @@ impl Tag<'_> {
     }
 }
 
+/// An expression is more than strings and marks.
+pub(crate) fn prints_variable(code: &str) -> bool {
+    let mut quote = None;
+    code.chars().any(|c| {
+        match quote {
+            Some(open) if open == c => quote = None,
+            Some(_) => {}
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None => return c.is_alphabetic(),
+        }
+        false
+    })
+}
+
 /// A statement begins a loop over the messages of a conversation.
 pub(crate) fn is_history_loop(code: &str) -> bool {
-    HISTORY_LOOP.as_ref().is_some_and(|regex| regex.is_match(code))
+    HISTORY_LOOP
+        .as_ref()
+        .is_some_and(|regex| regex.is_match(code))
 }
 
 /// Everything between static texts, cut where values and comments stand.
@@ -180,20 +186,39 @@ fn gap<'t>(template: &'t Template, start: usize, end: usize, tags: &mut Vec<Tag<
     let mut at = start;
     while at < end {
         let output = outputs.partition_point(|span| span.start < at);
-        if let Some(span) = outputs.get(output).filter(|span| span.start == at && span.end > at) {
+        if let Some(span) = outputs
+            .get(output)
+            .filter(|span| span.start == at && span.end > at)
+        {
             tags.push(tag(text, *span, true));
             at = span.end;
             continue;
         }
         let comment = comments.partition_point(|comment| comment.span.start < at);
-        if let Some(comment) = comments.get(comment).filter(|c| c.span.start == at && c.span.end > at) {
+        if let Some(comment) = comments
+            .get(comment)
+            .filter(|c| c.span.start == at && c.span.end > at)
+        {
             at = comment.span.end;
             continue;
         }
-        let next = outputs.get(output).map_or(end, |span| span.start.clamp(at, end));
+        let next = outputs
+            .get(output)
+            .map_or(end, |span| span.start.clamp(at, end));
         let close = statement_end(text, at, next.max(at + 1).min(end));
-        let close = if text.is_char_boundary(close) { close } else { end };
-        tags.push(tag(text, Span { start: at, end: close }, false));
+        let close = if text.is_char_boundary(close) {
+            close
+        } else {
+            end
+        };
+        tags.push(tag(
+            text,
+            Span {
+                start: at,
+                end: close,
+            },
+            false,
+        ));
         at = close;
     }
 }
@@ -230,7 +255,16 @@ fn tag(text: &str, span: Span, prints: bool) -> Tag<'_> {
 
 /// Statements that have a body.
 const WITH_BODY: [&str; 10] = [
-    "for", "if", "macro", "call", "block", "filter", "with", "set", "generation", "autoescape",
+    "for",
+    "if",
+    "macro",
+    "call",
+    "block",
+    "filter",
+    "with",
+    "set",
+    "generation",
+    "autoescape",
 ];
 
 fn blocks(tags: &[Tag<'_>]) -> Vec<Block> {
@@ -263,7 +297,8 @@ mod tests {
     #[test]
     fn tags_and_their_bodies() {
         let text = "a{% for m in messages %}{# c #}{{ m }}{% if x == '%}' %}b{% elif y %}{% if z %}{% endif %}c{% endif %}{% endfor %}";
-        let template = Template::parse(Source::from_bytes(text.as_bytes()).unwrap(), Dialect::Jinja);
+        let template =
+            Template::parse(Source::from_bytes(text.as_bytes()).unwrap(), Dialect::Jinja);
         let code = Code::read(&template);
         let words: Vec<_> = code.tags.iter().map(Tag::word).collect();
         assert_eq!(
@@ -272,7 +307,10 @@ mod tests {
         );
         assert_eq!(code.history_loops().count(), 1);
         let arm = code.arm(3).unwrap();
-        assert_eq!(template.source().slice(code.body(arm)), "{% if z %}{% endif %}c");
+        assert_eq!(
+            template.source().slice(code.body(arm)),
+            "{% if z %}{% endif %}c"
+        );
         assert!(code.prints(code.body(arm)) && !code.prints_value(code.body(arm)));
     }
 }

@@ -77,9 +77,7 @@ fn clock(namer: &Namer<'_>, code: &Code<'_>, volatile: &Volatiles) -> Option<Spa
             let PieceKind::Value(value) = &piece.kind else {
                 return false;
             };
-            inside(piece.span)
-                && !volatile.pieces.contains(index)
-                && is_of_the_moment(namer, value)
+            inside(piece.span) && !volatile.pieces.contains(index) && is_of_the_moment(namer, value)
         });
         if let Some((_, piece)) = found {
             return Some(piece.span);

@@ -40,7 +40,9 @@ fn in_text(text: &str, base: usize) -> Vec<(Span, char)> {
         let is_latin = |c: char| c.is_ascii_alphabetic();
         // One Latin letter beside others is a unit or a name: Δx.
         let mixed = letters.chars().filter(|c| is_latin(*c)).count() > 1;
-        let odd = letters.char_indices().find(|(_, c)| LOOKALIKES.contains(*c));
+        let odd = letters
+            .char_indices()
+            .find(|(_, c)| LOOKALIKES.contains(*c));
         if let (true, Some((offset, letter))) = (mixed, odd) {
             let start = base + at + offset;
             let end = start + letter.len_utf8();

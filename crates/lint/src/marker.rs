@@ -81,15 +81,8 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
             })?;
             Some((Place::Marker(late), 0, late.ttl.clone().unwrap_or_default()))
         }
-        MarkerFault::Repeated => {
-            let twin = markers
-                .windows(2)
-                .find(|pair| pair[0].at == pair[1].at && pair[0].part == pair[1].part)?;
-            Some((Place::Marker(&twin[1]), 0, String::new()))
-        }
-        MarkerFault::Volatile => volatile(template).map(|(marker, found)| {
-            (Place::Marker(marker), bytes_before(marker), found)
-        }),
+        MarkerFault::Volatile => volatile(template)
+            .map(|(marker, found)| (Place::Marker(marker), bytes_before(marker), found)),
         MarkerFault::Missing => {
             let needs = matches!(template.api()?, ApiKind::Anthropic | ApiKind::Bedrock);
             let bytes = template.static_bytes_from(0);
@@ -99,7 +92,11 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
         MarkerFault::InLastTurnOnly => {
             let first = markers.first()?;
             let part = template.parts().get(first.part?)?;
-            let last_message = template.parts().iter().filter_map(|part| part.message).max();
+            let last_message = template
+                .parts()
+                .iter()
+                .filter_map(|part| part.message)
+                .max();
             // A growing conversation marks its end; a single question does not come again.
             let is_last = part.role == Role::User && part.message == last_message;
             let is_single = last_message.is_some_and(|last| last <= 1);
@@ -108,7 +105,11 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
                 .then(|| (Place::Marker(first), bytes, String::new()))
         }
         MarkerFault::Lookback => lookback(template).map(|(marker, blocks)| {
-            (Place::Marker(marker), bytes_before(marker), blocks.to_string())
+            (
+                Place::Marker(marker),
+                bytes_before(marker),
+                blocks.to_string(),
+            )
         }),
     }
 }

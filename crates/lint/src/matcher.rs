@@ -5,7 +5,9 @@ use regex::Regex;
 
 use crate::{
     pattern::{Patterns, compile_search},
-    rule_file::{self, CharactersFile, CodeFile, FileError, MatchFile, ReorderedFile, TextFile, ValueFile},
+    rule_file::{
+        self, CharactersFile, CodeFile, FileError, MatchFile, ReorderedFile, TextFile, ValueFile,
+    },
 };
 
 /// What a rule looks for.
@@ -43,7 +45,7 @@ pub(crate) enum Matcher {
     /// Text that is not in form NFC.
     Normalization,
     /// White space before the first value.
-    Seam { before: Vec<char> },
+    Seam(Seam),
     /// Text that a turn has only in some place of the conversation.
     Turn(Topic),
     /// What a chat template writes where the model begins to speak.
@@ -133,6 +135,14 @@ pub(crate) enum CodePlace {
     AheadOfPrompt,
 }
 
+/// Parameters of [`Matcher::Seam`].
+#[derive(Clone, Debug)]
+pub(crate) struct Seam {
+    pub(crate) before: Vec<char>,
+    /// Ids of rules whose values begin with a digit.
+    pub(crate) begins_with_digit: Vec<String>,
+}
+
 /// Which characters make one finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grouping {
@@ -203,7 +213,6 @@ names! {
         Missing = "missing",
         InLastTurnOnly = "in-last-turn-only",
         Lookback = "lookback",
-        Repeated = "repeated",
     }
 }
 names! {
@@ -265,8 +274,11 @@ impl Matcher {
             found.push(Self::Request(fault));
         }
         found.extend(file.characters.map(Self::characters));
-        found.extend(file.seam.map(|seam| Self::Seam {
-            before: seam.before,
+        found.extend(file.seam.map(|seam| {
+            Self::Seam(Seam {
+                before: seam.before,
+                begins_with_digit: seam.begins_with_digit,
+            })
         }));
         found.extend(file.duplicate.map(|duplicate| Self::Duplicate {
             min_bytes: duplicate.min_bytes,

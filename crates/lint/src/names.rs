@@ -107,6 +107,12 @@ impl<'a> Namer<'a> {
         of(Volatility::Dynamic).or_else(|| of(Volatility::SemiStatic))
     }
 
+    /// The rule that names a function.
+    pub(crate) fn function(&self, atom: &Atom) -> Option<&'a Rule> {
+        let owner = (atom.kind == AtomKind::Function).then(|| self.owner(atom))?;
+        owner.map(|rule| &self.rules[rule])
+    }
+
     fn owner(&self, atom: &Atom) -> Option<usize> {
         let (owned, known) = match atom.kind {
             AtomKind::Variable => {
@@ -201,11 +207,15 @@ fn format_grain(code: &str) -> Option<Grain> {
 fn grain_of(format: &str) -> Option<Grain> {
     let has = |marks: &[&str]| marks.iter().any(|mark| format.contains(mark));
     if format.contains('%') {
-        if has(&["%H", "%M", "%S", "%s", "%f", "%T", "%X", "%c", "%p", "%I", "%R", "%-H", "%-I", "%r"]) {
+        if has(&[
+            "%H", "%M", "%S", "%s", "%f", "%T", "%X", "%c", "%p", "%I", "%R", "%-H", "%-I", "%r",
+        ]) {
             return Some(Grain::Moment);
         }
-        return has(&["%Y", "%y", "%m", "%b", "%B", "%d", "%-d", "%e", "%D", "%F", "%x", "%A", "%a", "%j"])
-            .then_some(Grain::Day);
+        return has(&[
+            "%Y", "%y", "%m", "%b", "%B", "%d", "%-d", "%e", "%D", "%F", "%x", "%A", "%a", "%j",
+        ])
+        .then_some(Grain::Day);
     }
     if has(&["HH", "hh", "mm", "ss", "LT", "15:04"]) {
         return Some(Grain::Moment);

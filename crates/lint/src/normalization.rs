@@ -3,11 +3,7 @@
 use headwater_template::Template;
 use headwater_text::{Profile, Span, Step, clean};
 
-use crate::{
-    finding::Finding,
-    matcher::Matcher,
-    rule::Rule,
-};
+use crate::{finding::Finding, matcher::Matcher, rule::Rule};
 
 /// At most one finding a file: the cause is a tool that wrote all of it.
 pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {

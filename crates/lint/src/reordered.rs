@@ -32,7 +32,8 @@ pub(crate) fn find(
             PieceKind::Value(value) => (Place::Value, value),
             _ => continue,
         };
-        let is_last = place == Place::Value && !(piece.prose_bytes_after > 0 || Some(index) < last_printed);
+        let is_last =
+            place == Place::Value && !(piece.prose_bytes_after > 0 || Some(index) < last_printed);
         if explained.contains(&index) || piece.in_last_turn || is_last {
             continue;
         }

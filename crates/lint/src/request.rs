@@ -45,7 +45,9 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Vec<Finding> {
 
 /// A key that no second request can have: it looks like a UUID or a time.
 fn random_key<'t>(fields: &[Field<'t>]) -> Option<(Span, &'t str)> {
-    let field = fields.iter().find(|field| field.key == "prompt_cache_key")?;
+    let field = fields
+        .iter()
+        .find(|field| field.key == "prompt_cache_key")?;
     let key = field.value.trim_matches('"');
     let groups: Vec<&str> = key.split('-').collect();
     let is_hex = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -75,19 +77,15 @@ fn too_short(
     api: &str,
     fields: &[Field<'_>],
 ) -> Option<Finding> {
-    let field = fields.iter().find(|field| field.key == "model" || field.key == "modelId")?;
+    let field = fields
+        .iter()
+        .find(|field| field.key == "model" || field.key == "modelId")?;
     let model = field.value.trim_matches('"');
     let minimum = minimum(rows, api, model)?;
-    let (end, place) = match (template.markers().last(), api) {
-        (Some(marker), _) => (marker.at, marker.in_file),
-        (None, "openai") => (usize::MAX, field.span),
-        (None, _) => return None,
-    };
+    let marker = template.markers().last()?;
+    let (end, place) = (marker.at, marker.in_file);
     let all = template.static_bytes_from(0);
-    let bytes = match template.source().text().get(..end) {
-        Some(_) => all - template.static_bytes_from(end).min(all),
-        None => all,
-    };
+    let bytes = all - template.static_bytes_from(end).min(all);
     let tokens = crate::finding::estimate_tokens(bytes);
     if tokens >= minimum {
         return None;
@@ -106,7 +104,10 @@ fn minimum(rows: &[Minimum], api: &str, model: &str) -> Option<usize> {
     let model = model.replace(['.', '_'], "-");
     let fits = |row: &&Minimum| row.api == api;
     let length = |row: &Minimum| {
-        let parts = row.models.iter().filter(|part| model.contains(part.as_str()));
+        let parts = row
+            .models
+            .iter()
+            .filter(|part| model.contains(part.as_str()));
         match parts.map(String::len).max() {
             Some(length) => Some(length),
             None => row.models.is_empty().then_some(0),

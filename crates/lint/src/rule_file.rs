@@ -196,6 +196,8 @@ pub(crate) struct CharactersFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeamFile {
     pub(crate) before: Vec<char>,
+    #[serde(default)]
+    pub(crate) begins_with_digit: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -52,7 +52,10 @@ fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
         let source = template.source().slice(*text);
         for pattern in &search.patterns {
             for found in pattern.find_iter(source) {
-                let refused = search.unless.iter().any(|unless| unless.is_match(found.as_str()));
+                let refused = search
+                    .unless
+                    .iter()
+                    .any(|unless| unless.is_match(found.as_str()));
                 if !refused {
                     places.push(moved(text.start, found.range()));
                 }
@@ -63,7 +66,10 @@ fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
     if search.at == SearchPlace::Start {
         // The prompt begins with it: nothing else is printed before.
         let before = |place: &Span| {
-            let head = template.source().text().get(template.body_start()..place.start);
+            let head = template
+                .source()
+                .text()
+                .get(template.body_start()..place.start);
             head.is_some_and(|head| head.trim().is_empty())
         };
         places.retain(before);
@@ -121,7 +127,9 @@ fn precedes_prose(code: &Code<'_>, tag: &Tag<'_>) -> bool {
 }
 
 fn precedes_history(code: &Code<'_>, tag: &Tag<'_>) -> bool {
-    let from = code.tags.partition_point(|each| each.span.start < tag.span.end);
+    let from = code
+        .tags
+        .partition_point(|each| each.span.start < tag.span.end);
     code.tags[from..]
         .iter()
         .any(|behind| is_history_loop(behind.code))

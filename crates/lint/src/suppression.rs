@@ -3,11 +3,7 @@
 use headwater_template::{Dialect, Template};
 use headwater_text::Span;
 
-use crate::{
-    finding::Finding,
-    matcher::Matcher,
-    rule::Rule,
-};
+use crate::{finding::Finding, matcher::Matcher, rule::Rule};
 
 /// A comment that suppresses.
 struct Suppression {

@@ -6,11 +6,7 @@ use headwater_template::{Atom, AtomKind, MIN_PROSE_BYTES, PieceKind, Template};
 use headwater_text::Span;
 
 use crate::{
-    finding::Finding,
-    matcher::Matcher,
-    names::Namer,
-    pattern::Patterns,
-    reordered::Reorderings,
+    finding::Finding, matcher::Matcher, names::Namer, pattern::Patterns, reordered::Reorderings,
     volatile::Volatiles,
 };
 

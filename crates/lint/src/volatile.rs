@@ -44,6 +44,7 @@ pub(crate) fn find(namer: &Namer<'_>, code: &Code<'_>) -> Volatiles {
             judge.condition(piece, condition);
         }
     }
+    judge.hidden_functions();
     judge.found
 }
 
@@ -77,7 +78,10 @@ impl Judge<'_> {
                 let span = if atom.derived { piece.span } else { atom.span };
                 let finding = Finding::new(rule, self.template, span, piece.static_bytes_after)
                     .with("name", &name(atom))
-                    .with("before", &estimate_tokens(self.static_bytes_before(span)).to_string());
+                    .with(
+                        "before",
+                        &estimate_tokens(self.static_bytes_before(span)).to_string(),
+                    );
                 self.found.findings.push(finding);
                 self.found.pieces.insert(index);
                 self.found.roots.insert(key.1.clone());
@@ -91,12 +95,36 @@ impl Judge<'_> {
         }
     }
 
+    /// Functions of rules for chat templates that are printed together with the messages: a value that
+    /// is volatile for two reasons is named after the first.
+    fn hidden_functions(&mut self) {
+        for piece in self.template.pieces() {
+            let (PieceKind::Value(value) | PieceKind::Loop(value)) = &piece.kind else {
+                continue;
+            };
+            for atom in &value.atoms {
+                let rule = self.namer.function(atom);
+                let Some(rule) = rule.filter(|rule| rule.code.family() == Family::ChatTemplates)
+                else {
+                    continue;
+                };
+                let key = (rule.id.clone(), atom.root().to_owned());
+                if self.history.is_none() || self.reported.contains_key(&key) {
+                    continue;
+                }
+                let before = estimate_tokens(self.static_bytes_before(piece.span)).to_string();
+                let finding = Finding::new(rule, self.template, atom.span, 0)
+                    .with("name", &name(atom))
+                    .with("before", &before);
+                self.found.findings.push(finding);
+                self.reported.insert(key, None);
+            }
+        }
+    }
+
     /// A whole conversation that only grows stands behind it, and is lost with it.
     fn precedes_history(&self, rule: &Rule, piece: &Piece) -> bool {
-        let about_history = matches!(
-            rule.code.family(),
-            Family::ChatTemplates | Family::History
-        );
+        let about_history = matches!(rule.code.family(), Family::ChatTemplates | Family::History);
         about_history && self.history.is_some_and(|start| piece.span.end <= start)
     }
 
