@@ -39,6 +39,7 @@ mod json_order;
 mod line_ends;
 mod linter;
 mod lookalikes;
+mod markdown;
 mod marker;
 mod matcher;
 mod names;
@@ -67,6 +68,7 @@ pub use crate::{
     fix_rule::{FixKind, FixRule, Safety},
     input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
+    markdown::rules_markdown,
     report::{Outcome, Paint, Report, Skipped, json, text},
     rule::{Code, Example, Family, Rule, Scope},
     rule_file::FileError,

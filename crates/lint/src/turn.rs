@@ -128,8 +128,9 @@ fn topic(code: &Code<'_>, index: usize, arm: Block, history: Block, body: Span) 
         true => own.code.split(" if ").next().is_some_and(prints_variable),
         false => code.within(body).any(Tag::prints_variable),
     };
-    let turn_goes_on =
-        prints || rest_of_turn(code, arm.close, history.close).any(|tag| tag.prints_variable());
+    let turn_goes_on = prints
+        || rest_of_turn(code, arm.close + usize::from(own.prints), history.close)
+            .any(|tag| tag.prints_variable());
     if !turn_goes_on {
         return None;
     }
@@ -176,7 +177,7 @@ fn opens(code: &Code<'_>, opening: Opening) -> Option<Span> {
         Opening::EmptyThinking => {
             let offset = inside.find("</think>")?;
             // The history writes an empty block too: both sides are alike.
-            let prompt_has_both = inside[..offset].contains("<think>");
+            let prompt_has_both = !inside[..offset].ends_with(['\'', '"']);
             let outside = [&text[..body.start], &text[body.end..]];
             if outside
                 .iter()
