@@ -85,19 +85,22 @@ impl Linter {
 
     fn judge(&self, document: Document, input: &Input<'_>) -> Outcome {
         let mut findings = Vec::new();
+        let mut templates = Vec::new();
         for template in document.templates {
             let template = template.with_declared(input.declared);
-            let mut found = self.lint(&template);
+            let mut found = self.find(&template);
             if let Some(count) = input.count_tokens {
                 recount(&mut found, template.static_text(), count);
             }
             findings.append(&mut found);
+            templates.push(template);
         }
-        findings.sort_by(Finding::by_cost);
+        let (findings, suppressed) = self.settle(&document.file, templates.iter(), findings);
         Outcome {
             path: input.path.to_owned(),
             text: document.file.text().to_owned(),
             findings,
+            suppressed,
             notes: document.notes,
         }
     }

@@ -36,6 +36,7 @@ mod newlines;
 mod normalization;
 mod pattern;
 mod reordered;
+mod repair;
 mod report;
 mod rule;
 mod rule_file;
@@ -54,8 +55,10 @@ pub use crate::{
     fix_rule::{FixKind, FixRule, Safety},
     input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
+    repair::{Repair, Repaired, apply_fixes},
     report::{Outcome, Paint, Report, Skipped, json, text},
     rule::{Code, Example, Family, Rule},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
+    suppression::Suppressed,
 };

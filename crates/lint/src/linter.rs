@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use headwater_template::Template;
+use headwater_template::{SourceFile, Template};
 
 use crate::{
     characters,
     finding::Finding,
     newlines, normalization, reordered,
     rule_set::{RuleSet, UnknownRule},
-    seam, suppression, volatile,
+    seam,
+    suppression::{self, Suppressed},
+    volatile,
 };
 
 /// Applies rules to templates.
@@ -47,6 +49,29 @@ impl Linter {
     /// A fault is reported once, by the first rule that names it. A value is reported at its first
     /// place; the message lists the lines of the others.
     pub fn lint(&self, template: &Template) -> Vec<Finding> {
+        let file = template.source().file();
+        self.settle(file, std::iter::once(template), self.find(template))
+            .0
+    }
+
+    /// Takes out what comments suppress and what is not to be shown, and sorts the rest.
+    pub(crate) fn settle<'t>(
+        &self,
+        file: &SourceFile,
+        templates: impl Iterator<Item = &'t Template> + Clone,
+        findings: Vec<Finding>,
+    ) -> (Vec<Finding>, Vec<Suppressed>) {
+        let suppressions = suppression::read(file, templates);
+        let rules = self.rules.rules();
+        let (mut kept, mut suppressed) = suppression::apply(rules, file, suppressions, findings);
+        kept.retain(|finding| self.shown.contains(&finding.rule));
+        suppressed.retain(|each| self.shown.contains(&each.finding.rule));
+        kept.sort_by(Finding::by_cost);
+        (kept, suppressed)
+    }
+
+    /// Everything that the rules find, in no order.
+    pub(crate) fn find(&self, template: &Template) -> Vec<Finding> {
         let rules = self.rules.rules();
         let volatile = volatile::find(rules, template);
         let reordered = reordered::find(rules, template, &volatile.pieces);
@@ -57,9 +82,6 @@ impl Linter {
         findings.extend(characters::find(rules, template));
         findings.extend(newlines::find(rules, template));
         findings.extend(normalization::find(rules, template));
-        let mut findings = suppression::apply(rules, template, findings);
-        findings.retain(|finding| self.shown.contains(&finding.rule));
-        findings.sort_by(Finding::by_cost);
         findings
     }
 }

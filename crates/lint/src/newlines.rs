@@ -45,8 +45,16 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
     )
 }
 
+/// How most lines of a text end; LF if none ends.
+pub(crate) fn usual(text: &str) -> &'static str {
+    let endings = endings(text);
+    let count = |form: usize| endings.iter().filter(|(_, each)| *each == form).count();
+    let most = (0..FORMS.len()).max_by_key(|form| (count(*form), usize::from(*form == 1)));
+    FORMS[most.unwrap_or(1)].0
+}
+
 /// Every line's end with its form.
-fn endings(text: &str) -> Vec<(Span, usize)> {
+pub(crate) fn endings(text: &str) -> Vec<(Span, usize)> {
     let mut endings = Vec::new();
     let mut at = 0;
     while let Some(offset) = text[at..].find(['\r', '\n', '\u{85}', '\u{2028}', '\u{2029}']) {

@@ -4,7 +4,10 @@ mod json;
 mod source_line;
 mod text;
 
-use crate::finding::{Finding, Severity};
+use crate::{
+    finding::{Finding, Severity},
+    suppression::Suppressed,
+};
 
 pub use self::{
     json::json,
@@ -29,6 +32,8 @@ pub struct Outcome {
     pub text: String,
     /// What was found, in the order of [`Linter::lint`](crate::Linter::lint).
     pub findings: Vec<Finding>,
+    /// What was found and is taken away by a comment.
+    pub suppressed: Vec<Suppressed>,
     /// What was seen and not followed, for a line at info level each.
     pub notes: Vec<headwater_template::Note>,
 }
