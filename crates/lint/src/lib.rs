@@ -23,10 +23,12 @@
 //! It never reads a file, prints, renders a template, counts real tokens (its costs are estimates of four
 //! bytes a token) or asks the network.
 
+mod baseline;
 mod characters;
 mod config;
 mod explain;
 mod finding;
+mod fingerprint;
 mod fix;
 mod fix_rule;
 mod fixer;
@@ -48,15 +50,20 @@ mod volatile;
 pub use headwater_template::{Note, NoteKind, Volatility};
 
 pub use crate::{
+    baseline::Baseline,
     config::Config,
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
+    fingerprint::{Fingerprint, NotAFingerprint},
     fix::{Edit, Fix},
     fix_rule::{FixKind, FixRule, Safety},
     input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
     repair::{Repair, Repaired, apply_fixes},
-    report::{Outcome, Paint, Report, Skipped, json, text},
+    report::{
+        Outcome, Paint, Report, Skipped, TokenCount, concise, github, gitlab, json, junit,
+        markdown, rdjson, rule_markdown, sarif, text,
+    },
     rule::{Code, Example, Family, Rule},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
