@@ -27,6 +27,7 @@
 //! means: that `now` is a clock is the linter's knowledge.
 
 mod complexity;
+mod container;
 mod dialect;
 mod document;
 mod expression;

@@ -32,6 +32,28 @@ pub(crate) struct Place<'f> {
     pub(crate) at_start: bool,
     /// It is the last text of its string.
     pub(crate) at_end: bool,
+    /// It is whole lines of a literal block, with indentation and line ends.
+    pub(crate) whole_lines: bool,
+}
+
+impl Place<'_> {
+    /// A place that begins at the start of a line's text and ends with a line's end takes the indentation
+    /// with it, so that nothing of the line is left.
+    pub(crate) fn take_whole_lines(&mut self, indent: usize) {
+        let start = self.span.start.saturating_sub(indent);
+        let margin = &self.file.as_bytes()[start..self.span.start];
+        if self.at_end && self.span.start == self.span.end {
+            // Behind the last line end stands no indentation yet.
+            self.whole_lines = self.file[..start + indent].ends_with('\n');
+            return;
+        }
+        let begins_line = margin.iter().all(|byte| *byte == b' ')
+            && (start == 0 || self.file.as_bytes()[start - 1] == b'\n');
+        if begins_line && self.file[self.span.start..self.span.end].ends_with('\n') {
+            self.span.start = start;
+            self.whole_lines = true;
+        }
+    }
 }
 
 /// Writes a text in a notation; none if that is not safe there.
@@ -89,39 +111,50 @@ fn yaml_escape(c: char) -> Option<String> {
     }
 }
 
-/// A literal block holds any line, but its indentation is told by its first one.
+/// A literal block holds any line, but its first one tells its indentation, and its header says which
+/// line ends at its end count.
 fn literal(place: &Place<'_>, indent: usize, text: &str) -> Option<String> {
-    let leads = place.at_start && text.starts_with([' ', '\n', '\r', '\t']);
-    // Line ends at the end of a block depend on its header.
-    let trails = place.at_end
-        && (text.is_empty() || text.ends_with('\n'))
-        && !place.file[place.span.start..place.span.end].ends_with('\n');
-    let reached = place.file[place.span.start..place.span.end].contains(['\n', '\r']);
-    let is_emptied = text.is_empty() && reached;
-    if !is_printable_block(text) || leads || trails || is_emptied && place.at_start {
+    let replaced = &place.file[place.span.start..place.span.end];
+    let behind = &place.file[place.span.end..];
+    let appends = place.whole_lines && replaced.is_empty();
+    let ends_line = replaced.ends_with('\n') || appends;
+    // Without it, the indentation of the line behind would become text.
+    let ends_alike = !ends_line || text.ends_with('\n') || text.is_empty() && place.whole_lines;
+    let first = text.chars().next().or(behind.chars().next());
+    let begins_well = !place.at_start || first.is_some_and(|c| !c.is_whitespace());
+    let last = text.strip_suffix('\n').unwrap_or(text);
+    let says_something = last.ends_with(|c: char| !c.is_whitespace());
+    let ends_well = !place.at_end || says_something && text.ends_with('\n') == ends_line;
+    if !(ends_alike && begins_well && ends_well && is_printable_block(text)) {
         return None;
     }
-    if reached && !text.ends_with('\n') && place.file[..place.span.end].ends_with(['\n', '\r']) {
-        // The indentation of the line behind would become text.
-        return None;
-    }
+    let line_end = if place.file.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
     let margin = " ".repeat(indent);
     let mut written = String::with_capacity(text.len());
-    for (index, line) in text.split('\n').enumerate() {
-        if index > 0 {
-            written.push('\n');
-            // The line that the text runs into has its indentation already if a line end was replaced.
-            let is_last_and_empty = line.is_empty();
-            if !is_last_and_empty {
-                written.push_str(&margin);
-            }
-        }
-        written.push_str(line);
-    }
-    if text.ends_with('\n') && !reached {
+    if place.whole_lines && !text.is_empty() {
         written.push_str(&margin);
     }
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        written.push_str(line);
+        let Some(next) = lines.peek() else { break };
+        written.push_str(line_end);
+        let is_last = next.is_empty() && text.len() == end_of(line, text);
+        // A line that is replaced with its end is followed by one that has its indentation.
+        if !next.is_empty() || is_last && !ends_line {
+            written.push_str(&margin);
+        }
+    }
     Some(written)
+}
+
+/// The byte behind a line of `text` and its end.
+fn end_of(line: &str, text: &str) -> usize {
+    line.as_ptr() as usize - text.as_ptr() as usize + line.len() + 1
 }
 
 fn on_one_line(place: &Place<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use headwater_text::Span;
 
-use crate::notation::{Notation, write};
+use crate::notation::{Notation, Place, write};
 
 /// Leads from bytes of a decoded text to bytes of a file.
 ///
@@ -139,19 +139,28 @@ impl OffsetMap {
         Some(run.decoded + within)
     }
 
-    /// How to write a replacement for `span`.
-    pub(crate) fn encode(&self, file: &str, span: Span, replacement: &str) -> Option<String> {
+    /// What to write where in the file, so that `replacement` is read in the place of `span`.
+    pub(crate) fn edit(&self, file: &str, span: Span, replacement: &str) -> Option<(Span, String)> {
         let string = self.string(span.start)?;
-        if span.end > string.decoded.end || span.start < string.decoded.start {
+        let is_inside = string.decoded.start <= span.start && span.end <= string.decoded.end;
+        // No byte of the file tells where an empty string stands.
+        if !is_inside || string.decoded.start == string.decoded.end {
             return None;
         }
-        let place = crate::notation::Place {
+        let place = self.in_file(span);
+        let behind = file.get(place.end..self.end(string.decoded.end));
+        let mut place = Place {
             file,
-            span: self.in_file(span),
+            span: place,
             at_start: span.start == string.decoded.start,
-            at_end: span.end == string.decoded.end,
+            at_end: behind.unwrap_or_default().trim().is_empty(),
+            whole_lines: false,
         };
-        write(string.notation, &place, replacement)
+        if let Notation::YamlLiteral { indent } = string.notation {
+            place.take_whole_lines(indent);
+        }
+        let written = write(string.notation, &place, replacement)?;
+        Some((place.span, written))
     }
 
     /// Where the byte at `offset` begins; behind the last byte at its end.

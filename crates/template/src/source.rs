@@ -143,11 +143,20 @@ impl Source {
     /// it takes the place of [`in_file`](Self::in_file) of the span.
     ///
     /// None where that cannot be said safely: in folded YAML, across strings, or for characters that
-    /// the notation cannot hold.
+    /// the notation cannot hold. [`edit`](Self::edit) can say more.
     pub fn encode(&self, span: Span, replacement: &str) -> Option<String> {
+        let (place, written) = self.edit(span, replacement)?;
+        (place == self.in_file(span)).then_some(written)
+    }
+
+    /// What to write, and in the place of which bytes of the file, so that the template reads
+    /// `replacement` in the place of `span`. Whole lines of a YAML block go with their indentation.
+    ///
+    /// None where that cannot be said safely.
+    pub fn edit(&self, span: Span, replacement: &str) -> Option<(Span, String)> {
         match &self.decoded {
-            None => Some(replacement.to_owned()),
-            Some(decoded) => decoded.map.encode(&self.file.text, span, replacement),
+            None => Some((span, replacement.to_owned())),
+            Some(decoded) => decoded.map.edit(&self.file.text, span, replacement),
         }
     }
 }
