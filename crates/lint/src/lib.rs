@@ -26,6 +26,7 @@
 mod baseline;
 mod characters;
 mod config;
+mod declared;
 mod explain;
 mod finding;
 mod fingerprint;
@@ -51,7 +52,7 @@ pub use headwater_template::{Note, NoteKind, Volatility};
 
 pub use crate::{
     baseline::Baseline,
-    config::Config,
+    config::{Config, Override},
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
     fingerprint::{Fingerprint, NotAFingerprint},
