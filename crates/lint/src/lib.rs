@@ -48,6 +48,7 @@ mod seam;
 mod suppression;
 mod volatile;
 
+pub use headwater_text::{Position, Span};
 pub use headwater_template::{Note, NoteKind, Volatility};
 
 pub use crate::{

@@ -42,12 +42,12 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
             shown(&skipped.reason)
         ));
     }
-    out.push_str(&summary(report));
-    out.push('\n');
     if let Some(hint) = fix_hint(report) {
         out.push_str(&hint);
         out.push('\n');
     }
+    out.push_str(&summary(report));
+    out.push('\n');
     out
 }
 
