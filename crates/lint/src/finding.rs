@@ -97,6 +97,23 @@ impl Finding {
         }
     }
 
+    /// A finding at a place of the file that is not in the text of the template.
+    pub(crate) fn at_file(
+        rule: &Rule,
+        template: &Template,
+        in_file: Span,
+        cost_bytes: usize,
+    ) -> Self {
+        let file = template.source().file();
+        Self {
+            span: in_file,
+            position: file.position(in_file.start),
+            end: file.position(in_file.end),
+            fix: None,
+            ..Self::new(rule, template, Span { start: 0, end: 0 }, cost_bytes)
+        }
+    }
+
     /// The dearest first, then in order of the file.
     pub(crate) fn by_cost(a: &Self, b: &Self) -> std::cmp::Ordering {
         (b.cost_tokens, a.span, &a.code).cmp(&(a.cost_tokens, b.span, &b.code))

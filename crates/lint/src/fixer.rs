@@ -24,13 +24,13 @@ pub(crate) fn fix_for(rule: &Rule, template: &Template, span: Span) -> Option<Fi
         }
         FixKind::RemoveByteOrderMark => ("delete the byte order mark", vec![Change::delete(span)]),
         FixKind::NormalizeNewlines => newlines::normalize(template),
-        FixKind::TrimTrailingSpace => newlines::trim(template, span)?,
+        FixKind::TrimTrailingSpace => newlines::trim(template),
         FixKind::AddFinalNewline => newlines::add_final(template)?,
         FixKind::NormalizeNfc => characters::compose(template)?,
         FixKind::AddFilterDictsort => sorting::dictsort(template, span)?,
         FixKind::AddSortKeys => sorting::sort_keys(template, span)?,
         FixKind::MoveToEnd => to_end::move_line(template, span)?,
-        FixKind::SortJsonKeys => json_keys::sort(template, span)?,
+        FixKind::SortJsonKeys => json_keys::sort(template)?,
         // Made where it is known which of a comment's names are in use.
         FixKind::RemoveSuppression => return None,
     };

@@ -25,31 +25,44 @@
 
 mod baseline;
 mod characters;
+mod code;
 mod config;
 mod declared;
+mod duplicate;
 mod explain;
 mod finding;
 mod fingerprint;
 mod fix;
 mod fix_rule;
 mod fixer;
+mod history;
+mod include;
 mod input;
+mod json_order;
+mod line_ends;
 mod linter;
-mod newlines;
+mod lookalikes;
+mod marker;
+mod matcher;
+mod names;
 mod normalization;
 mod pattern;
 mod reordered;
 mod repair;
 mod report;
+mod request;
 mod rule;
 mod rule_file;
 mod rule_set;
 mod seam;
+mod search;
 mod suppression;
+mod turn;
+mod unknown;
 mod volatile;
 
-pub use headwater_text::{Position, Span};
 pub use headwater_template::{Note, NoteKind, Volatility};
+pub use headwater_text::{Position, Span};
 
 pub use crate::{
     baseline::Baseline,
@@ -66,7 +79,7 @@ pub use crate::{
         Outcome, Paint, Report, Skipped, TokenCount, concise, github, gitlab, json, junit,
         markdown, rdjson, rule_markdown, sarif, text,
     },
-    rule::{Code, Example, Family, Rule},
+    rule::{Code, Example, Family, Rule, Scope},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
     suppression::Suppressed,

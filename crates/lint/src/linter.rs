@@ -6,18 +6,23 @@ use headwater_template::{SourceFile, Template};
 
 use crate::{
     characters,
+    code::Code,
+    duplicate,
     finding::Finding,
-    newlines, normalization, reordered,
+    history, include, json_order, line_ends, lookalikes, marker,
+    names::{NameTable, Namer},
+    normalization, reordered, request,
     rule_set::{RuleSet, UnknownRule},
-    seam,
+    seam, search,
     suppression::{self, Suppressed},
-    volatile,
+    turn, unknown, volatile,
 };
 
 /// Applies rules to templates.
 #[derive(Clone, Debug)]
 pub struct Linter {
     rules: RuleSet,
+    names: NameTable,
     /// Ids of the rules whose findings are wanted. All rules judge all the same: which one names a
     /// fault does not depend on what is shown.
     shown: BTreeSet<String>,
@@ -27,7 +32,12 @@ impl Linter {
     /// A linter with these rules.
     pub fn new(rules: RuleSet) -> Self {
         let shown = ids(&rules);
-        Self { rules, shown }
+        let names = NameTable::new(rules.rules());
+        Self {
+            rules,
+            names,
+            shown,
+        }
     }
 
     /// Shows the findings of the rules that `select` names (all if empty) and `ignore` does not.
@@ -73,16 +83,39 @@ impl Linter {
     /// Everything that the rules find, in no order.
     pub(crate) fn find(&self, template: &Template) -> Vec<Finding> {
         let rules = self.rules.rules();
-        let volatile = volatile::find(rules, template);
+        let namer = Namer::new(rules, &self.names, template);
+        let code = Code::read(template);
+        let volatile = volatile::find(&namer, &code);
         let reordered = reordered::find(rules, template, &volatile.pieces);
-        let mut findings = volatile::find_unknown(rules, template, &volatile, &reordered);
+        let mut findings = Vec::new();
+        findings.extend(unknown::find(&namer, template, &volatile, &reordered));
+        findings.extend(unknown::forks(&namer, template, &volatile));
         findings.extend(seam::find(rules, template, &volatile.pieces));
+        findings.extend(history::find(&namer, &code, &volatile));
         findings.extend(volatile.findings);
         findings.extend(reordered.findings);
+        findings.extend(include::find(rules, &code));
+        findings.extend(search::find(rules, &code));
+        findings.extend(turn::find(rules, &code));
+        findings.extend(duplicate::find(rules, &code));
+        findings.extend(json_order::find(rules, template));
         findings.extend(characters::find(rules, template));
-        findings.extend(newlines::find(rules, template));
+        findings.extend(lookalikes::find(rules, template));
+        findings.extend(line_ends::find(rules, template));
         findings.extend(normalization::find(rules, template));
+        findings.extend(marker::find(rules, template));
+        findings.extend(request::find(rules, template));
+        findings.retain(|finding| self.is_about(finding, template));
         findings
+    }
+}
+
+impl Linter {
+    fn is_about(&self, finding: &Finding, template: &Template) -> bool {
+        let mut rules = self.rules.rules().iter();
+        rules
+            .find(|rule| rule.id == finding.rule)
+            .is_none_or(|rule| rule.applies_to.holds(template))
     }
 }
 

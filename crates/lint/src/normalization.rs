@@ -5,10 +5,7 @@ use headwater_text::{Profile, Span, Step, clean};
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::{
-    finding::Finding,
-    rule::{Matcher, Rule},
-};
+use crate::{finding::Finding, matcher::Matcher, rule::Rule};
 
 /// At most one finding a file: the cause is a tool that wrote all of it.
 pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {

@@ -70,6 +70,7 @@ pub(crate) struct RuleFile {
     pub(crate) message: String,
     pub(crate) why: String,
     pub(crate) help: String,
+    pub(crate) applies_to: Option<String>,
     pub(crate) r#match: MatchFile,
     pub(crate) fix: Option<FixFile>,
     pub(crate) examples: Vec<ExampleFile>,
@@ -82,12 +83,63 @@ pub(crate) struct MatchFile {
     pub(crate) value: Option<ValueFile>,
     pub(crate) condition: Option<EmptyFile>,
     pub(crate) unknown: Option<UnknownFile>,
+    pub(crate) fork: Option<UnknownFile>,
     pub(crate) reordered: Option<ReorderedFile>,
+    pub(crate) include: Option<EmptyFile>,
+    pub(crate) duplicate: Option<DuplicateFile>,
+    pub(crate) json_order: Option<EmptyFile>,
+    pub(crate) text: Option<TextFile>,
+    pub(crate) code: Option<CodeFile>,
     pub(crate) characters: Option<CharactersFile>,
-    pub(crate) newlines: Option<EmptyFile>,
+    pub(crate) lookalikes: Option<EmptyFile>,
+    pub(crate) line_ends: Option<String>,
     pub(crate) normalization: Option<EmptyFile>,
     pub(crate) seam: Option<SeamFile>,
+    pub(crate) turn: Option<String>,
+    pub(crate) opening: Option<String>,
+    pub(crate) history: Option<String>,
+    pub(crate) marker: Option<String>,
+    pub(crate) request: Option<String>,
+    pub(crate) minimum: Option<Vec<MinimumFile>>,
     pub(crate) suppression: Option<EmptyFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DuplicateFile {
+    pub(crate) min_bytes: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextFile {
+    pub(crate) patterns: Vec<String>,
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CodeFile {
+    pub(crate) all: Vec<String>,
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+    pub(crate) r#in: String,
+}
+
+/// One minimum of a provider; date and source are for whoever reads the rule.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MinimumFile {
+    pub(crate) api: String,
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+    pub(crate) tokens: usize,
+    #[serde(rename = "date")]
+    pub(crate) _date: String,
+    #[serde(rename = "source")]
+    pub(crate) _source: String,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +150,7 @@ pub(crate) struct EmptyFile {}
 #[serde(deny_unknown_fields)]
 pub(crate) struct ValueFile {
     pub(crate) declared: Option<String>,
+    pub(crate) grain: Option<String>,
     #[serde(default)]
     pub(crate) names: Vec<String>,
     #[serde(default)]
@@ -116,11 +169,15 @@ pub(crate) struct UnknownFile {
 pub(crate) struct ReorderedFile {
     pub(crate) r#in: String,
     #[serde(default)]
+    pub(crate) variables: Vec<String>,
+    #[serde(default)]
     pub(crate) filters: Vec<String>,
     #[serde(default)]
     pub(crate) functions: Vec<String>,
     #[serde(default)]
     pub(crate) methods: Vec<String>,
+    #[serde(default)]
+    pub(crate) after_filters: Vec<String>,
     #[serde(default)]
     pub(crate) unless_filters: Vec<String>,
     #[serde(default)]

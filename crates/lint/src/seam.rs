@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use headwater_template::{AtomKind, MIN_PROSE_BYTES, Piece, PieceKind, Template, Volatility};
 use headwater_text::Span;
 
-use crate::{
-    finding::Finding,
-    rule::{Matcher, Rule},
-};
+use crate::{finding::Finding, matcher::Matcher, rule::Rule};
 
 /// The smallest block in common use, in bytes: a lost token costs at most its block.
 const BLOCK_BYTES: usize = 16 * 4;

@@ -6,7 +6,8 @@ use headwater_text::Span;
 use crate::{
     finding::Finding,
     fix::{Edit, Fix},
-    rule::{Matcher, Rule},
+    matcher::Matcher,
+    rule::Rule,
 };
 
 /// A finding that a comment takes away.

@@ -88,10 +88,10 @@ fn unsafe_fixes_wait_to_be_asked_for() {
 fn lines_move_only_where_they_may() {
     let rest = "You are a clerk who answers politely.";
     let check = |before: &str, after: &str| check(Safety::Unsafe, before, after);
-    // The last line has no end, and lines end with CRLF.
+    // The last line has no end.
     check(
-        &format!("Hello.\r\nIt is {{{{ now }}}}.\r\n{rest}"),
-        &format!("Hello.\r\n{rest}\r\nIt is {{{{ now }}}}."),
+        &format!("Hello.\nIt is {{{{ now }}}}.\n{rest}"),
+        &format!("Hello.\n{rest}\nIt is {{{{ now }}}}."),
     );
     // A label keeps its value, on a line of its own.
     check(
@@ -119,6 +119,46 @@ fn lines_move_only_where_they_may() {
     for text in stays {
         check(&text, &text);
     }
+}
+
+#[test]
+fn a_moved_line_ends_as_its_file_does() {
+    let linter = Linter::new(RuleSet::builtin().unwrap());
+    let linter = linter.choosing(&[], &["HW4".to_owned()]).unwrap();
+    let before = b"It is {{ now }}.\r\nYou are a clerk who answers politely.";
+    let declared = BTreeMap::new();
+    let input = Input::alone("a.j2", before, &declared);
+    let repair = linter.repair(&input, Safety::Unsafe).unwrap();
+    let after = "You are a clerk who answers politely.\r\nIt is {{ now }}.";
+    assert_eq!(repair.text, after);
+}
+
+#[test]
+fn examples_are_fixed_as_they_say() {
+    let mut wrong = Vec::new();
+    for rule in LINTER.rules().rules() {
+        let mut works = rule.fix.is_none();
+        for (number, example) in rule.examples.iter().enumerate() {
+            let Some(repair) = repair(&example.path, &example.bad, Safety::Unsafe) else {
+                continue;
+            };
+            works |= repair
+                .applied
+                .iter()
+                .any(|each| each.finding.rule == rule.id);
+            let expected = example.fixed.as_ref();
+            if let Some(fixed) = expected.filter(|fixed| **fixed != repair.text) {
+                wrong.push(format!(
+                    "{} {number}:\n{fixed:?}\n{:?}\n{:?}",
+                    rule.id, repair.text, repair.dropped
+                ));
+            }
+        }
+        if !works {
+            wrong.push(format!("{}: no example can be fixed", rule.id));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Pieces that have fixes, or stand in the way of one.

@@ -1,12 +1,16 @@
 //! The template as the model sees it: pieces in order, macros and captured text put in their places.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use headwater_text::Span;
 
 use crate::{
+    document::{Note, NoteKind},
     expression::{Atom, AtomKind, Expression},
     role::{Role, RoleMark, marks},
-    scope::{Binding, MacroParts, Scopes},
-    tree::{Arm, Node},
+    scope::{Binding, Body, MacroParts, Scopes},
+    tree::{Arm, Node, Reference},
+    units::Unit,
     weight::{Weight, weigh},
 };
 
@@ -26,11 +30,13 @@ pub struct Piece {
     pub static_bytes_within: usize,
     /// It belongs to the last message of the user, which is new in every request anyway.
     pub in_last_turn: bool,
+    /// Of the first condition of a branch: how many ways through it there are, with the one past it.
+    pub ways: usize,
     /// Who speaks at this place; none where nothing says it.
     pub role: Option<Role>,
     /// The other file that it stands in, as the template names it; [`span`](Self::span) is then the tag
     /// that brings it.
-    pub from: Option<std::sync::Arc<str>>,
+    pub from: Option<Arc<str>>,
 }
 
 /// Kinds of [`Piece`].
@@ -45,8 +51,12 @@ pub enum PieceKind {
     Loop(Expression),
     /// A condition; its ways follow.
     Condition(Expression),
-    /// Text from another file.
+    /// Text from another file that was not followed.
     Include,
+    /// From here on somebody else speaks.
+    Role(Role),
+    /// A cache marker, an index into [`Template::markers`](crate::Template::markers).
+    Marker(usize),
 }
 
 /// Pieces and how they nest, for measuring.
@@ -65,40 +75,178 @@ pub(crate) struct Laid {
     pub(crate) marks: Vec<RoleMark>,
 }
 
+/// What comes before the name of a partial that a template defines itself.
+pub(crate) const PARTIAL: &str = "partial ";
 /// A macro in a macro in a macro is followed this deep.
 const MAX_INLINE: usize = 8;
 /// Macros that call macros can print without end.
 const MAX_PIECES: usize = 50_000;
+/// Text that is printed again and again counts each time.
+const MAX_TEXT_BYTES: usize = 4 * crate::source::MAX_SOURCE_BYTES;
 
-/// Lays the tree out in order.
-pub(crate) fn lay_out(text: &str, tree: &[Node]) -> (Vec<Laid>, Vec<Flow>) {
+/// Files that bring each other are followed this deep.
+const MAX_FILES: usize = 16;
+
+/// What was laid out.
+pub(crate) struct LaidOut {
+    pub(crate) laid: Vec<Laid>,
+    pub(crate) flow: Vec<Flow>,
+    /// What was not followed.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Lays the first of `units` out in order, with what it takes from the others.
+pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
     let mut layout = Layout {
-        text,
+        units,
+        unit: 0,
+        tag: Span::new(0, 0),
+        files: vec![0],
         scopes: Scopes::default(),
+        blocks: BTreeMap::new(),
+        block: None,
         laid: Vec::new(),
+        notes: Vec::new(),
         inlined: 0,
         optional: 0,
+        text_bytes: 0,
     };
     layout.scopes.enter();
-    let flow = layout.nodes(tree);
-    (layout.laid, flow)
+    let flow = layout.file(0);
+    LaidOut {
+        laid: layout.laid,
+        flow,
+        notes: layout.notes,
+    }
 }
 
 struct Layout<'t> {
-    text: &'t str,
+    units: &'t [Unit<'t>],
+    /// The file whose nodes are laid out.
+    unit: usize,
+    /// The tag of the template that brought them.
+    tag: Span,
+    /// Files around this place.
+    files: Vec<usize>,
     scopes: Scopes<'t>,
+    /// Bodies of each block, that of the template itself first, then those of the ones it extends.
+    blocks: BTreeMap<&'t str, Vec<Body<'t>>>,
+    /// The block that is laid out, and which of its bodies.
+    block: Option<(&'t str, usize)>,
     laid: Vec<Laid>,
+    notes: Vec<Note>,
     /// How deep the macro or capture that is being put in place lies.
     inlined: usize,
     /// How many conditions and loops lie around this place.
     optional: usize,
+    /// Bytes of text so far.
+    text_bytes: usize,
 }
 
 impl<'t> Layout<'t> {
+    /// A whole file, or what it extends.
+    fn file(&mut self, unit: usize) -> Vec<Flow> {
+        let units = self.units;
+        let tree = units[unit].tree.as_slice();
+        let extended = tree.iter().find_map(|node| match node {
+            Node::Extends(reference) => Some(reference),
+            _ => None,
+        });
+        let Some(reference) = extended else {
+            return self.nodes(tree);
+        };
+        self.collect_blocks(tree, unit);
+        let Some(base) = self.follow(reference) else {
+            return self.nodes(tree);
+        };
+        // Of what stands outside of blocks, only names count.
+        for node in tree {
+            let names = matches!(
+                node,
+                Node::Set { .. } | Node::Capture { .. } | Node::Macro { .. } | Node::Import { .. }
+            );
+            if names {
+                self.node(node, &mut Vec::new());
+            }
+        }
+        self.within_file(base, reference.span, |layout| layout.file(base))
+    }
+
+    fn collect_blocks(&mut self, nodes: &'t [Node], unit: usize) {
+        for node in nodes {
+            match node {
+                Node::Block { name, body } => {
+                    let bodies = self.blocks.entry(name).or_default();
+                    bodies.push(Body { nodes: body, unit });
+                    self.collect_blocks(body, unit);
+                }
+                Node::Group { body, .. } => self.collect_blocks(body, unit),
+                Node::Branch(arms) => {
+                    for arm in arms {
+                        self.collect_blocks(&arm.body, unit);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The file that a tag names, if it was found and does not lie around this place.
+    fn follow(&mut self, reference: &Reference) -> Option<usize> {
+        let mut names = reference.names.iter();
+        let unit =
+            names.find_map(|name| self.units.iter().position(|unit| *unit.name == **name))?;
+        if !self.files.contains(&unit) && self.files.len() < MAX_FILES {
+            return Some(unit);
+        }
+        let name = headwater_text::shown(&self.units[unit].name);
+        self.notes.push(Note {
+            kind: NoteKind::Cycle,
+            span: self.here(reference.span),
+            message: format!("`{name}` is part of itself, so it is not followed here"),
+        });
+        None
+    }
+
+    fn within_file<R>(&mut self, unit: usize, tag: Span, run: impl FnOnce(&mut Self) -> R) -> R {
+        self.files.push(unit);
+        let result = self.within_unit(unit, tag, run);
+        self.files.pop();
+        result
+    }
+
+    /// Lays out nodes of a file that a tag brought.
+    fn within_unit<R>(&mut self, unit: usize, tag: Span, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = (self.unit, self.tag);
+        if self.unit == 0 {
+            self.tag = tag;
+        }
+        self.unit = unit;
+        let result = run(self);
+        (self.unit, self.tag) = outer;
+        result
+    }
+
+    /// The place in the template of a place in the file at hand.
+    fn here(&self, span: Span) -> Span {
+        if self.unit == 0 { span } else { self.tag }
+    }
+
+    fn resolve(&self, expression: &Expression) -> Vec<Atom> {
+        let mut atoms = self.scopes.resolve(expression);
+        if self.unit != 0 {
+            for atom in atoms.iter_mut().filter(|atom| !atom.derived) {
+                atom.span = self.tag;
+                atom.derived = true;
+            }
+        }
+        atoms
+    }
+
     fn nodes(&mut self, nodes: &'t [Node]) -> Vec<Flow> {
         let mut flow = Vec::new();
         for node in nodes {
-            if self.laid.len() >= MAX_PIECES {
+            if self.laid.len() >= MAX_PIECES || self.text_bytes >= MAX_TEXT_BYTES {
                 break;
             }
             self.node(node, &mut flow);
@@ -108,15 +256,44 @@ impl<'t> Layout<'t> {
 
     fn node(&mut self, node: &'t Node, flow: &mut Vec<Flow>) {
         match node {
-            Node::Text(span) => flow.push(self.text(*span)),
-            Node::Include(span) => flow.push(Flow::Piece(self.lay(*span, PieceKind::Include))),
+            Node::Text(span) => {
+                let units = self.units;
+                flow.push(self.text(*span, &units[self.unit].text[span.start..span.end]));
+            }
+            Node::Include {
+                reference,
+                value,
+                fallback,
+            } => self.include(reference, value, fallback, flow),
+            // It is followed where the file begins.
+            Node::Extends(_) => {}
+            Node::Import {
+                reference,
+                alias,
+                names,
+            } => self.import(reference, alias.as_deref(), names),
+            Node::Block { name, body } => self.block(name, body, flow),
+            Node::Literal { span, text } => flow.push(self.text(*span, text)),
+            Node::Role { span, role } => {
+                let index = self.lay(*span, PieceKind::Role(*role));
+                self.laid[index].marks = vec![RoleMark {
+                    span: Span::new(0, 0),
+                    begins: Some(*role),
+                }];
+                flow.push(Flow::Piece(index));
+            }
+            Node::Marker(marker) => {
+                let at = self.laid.last().map_or(0, |laid| laid.piece.span.end);
+                let index = self.lay(Span::new(at, at), PieceKind::Marker(*marker));
+                flow.push(Flow::Piece(index));
+            }
             Node::Output { span, value } => self.output(*span, value, flow),
             Node::Set { target, value } => {
-                let atoms = self.scopes.resolve(value);
+                let atoms = self.resolve(value);
                 self.set(target, atoms);
             }
             Node::Capture { target, body } => {
-                self.scopes.bind(target, Binding::Captured(body));
+                self.scopes.bind(target, Binding::Captured(self.body(body)));
             }
             Node::Macro {
                 name,
@@ -127,7 +304,7 @@ impl<'t> Layout<'t> {
                 let parts = MacroParts {
                     parameters,
                     defaults,
-                    body,
+                    body: self.body(body),
                 };
                 self.scopes.bind(name, Binding::Macro(parts));
             }
@@ -138,7 +315,7 @@ impl<'t> Layout<'t> {
             Node::Group { names, body } => {
                 self.scopes.enter();
                 for (name, value) in names {
-                    let atoms = self.scopes.resolve(value);
+                    let atoms = self.resolve(value);
                     self.scopes.bind(name, Binding::Value(atoms));
                 }
                 flow.append(&mut self.nodes(body));
@@ -165,21 +342,139 @@ impl<'t> Layout<'t> {
         }
     }
 
-    fn text(&mut self, span: Span) -> Flow {
-        let text = &self.text[span.start..span.end];
+    fn body(&self, nodes: &'t [Node]) -> Body<'t> {
+        Body {
+            nodes,
+            unit: self.unit,
+        }
+    }
+
+    fn include(
+        &mut self,
+        reference: &'t Reference,
+        value: &'t Expression,
+        fallback: &'t [Node],
+        flow: &mut Vec<Flow>,
+    ) {
+        let named = reference.names.iter().find_map(|name| {
+            match self.scopes.get(&format!("{PARTIAL}{name}")) {
+                Some(Binding::Macro(parts)) => Some(*parts),
+                _ => None,
+            }
+        });
+        if let Some(parts) = named {
+            if self.inlined < MAX_INLINE {
+                return self.inline(parts.body, Some(parts), value, reference.span, flow);
+            }
+        } else if let Some(unit) = self.follow(reference) {
+            self.scopes.enter();
+            let mut body = self.within_file(unit, reference.span, |layout| layout.file(unit));
+            self.scopes.leave();
+            return flow.append(&mut body);
+        } else if !fallback.is_empty() {
+            return flow.append(&mut self.nodes(fallback));
+        }
+        if !reference.is_optional {
+            flow.push(Flow::Piece(self.lay(reference.span, PieceKind::Include)));
+        }
+    }
+
+    /// Binds the macros of another file.
+    fn import(
+        &mut self,
+        reference: &'t Reference,
+        alias: Option<&str>,
+        names: &'t [(String, String)],
+    ) {
+        let Some(unit) = self.follow(reference) else {
+            return;
+        };
+        if let Some(alias) = alias {
+            self.scopes.bind(alias, Binding::Value(Vec::new()));
+        }
+        let units = self.units;
+        for node in &units[unit].tree {
+            let Node::Macro {
+                name,
+                parameters,
+                defaults,
+                body,
+            } = node
+            else {
+                continue;
+            };
+            let parts = MacroParts {
+                parameters,
+                defaults,
+                body: Body { nodes: body, unit },
+            };
+            let all = alias.map(|alias| format!("{alias}.{name}"));
+            let single = names.iter().filter(|(there, _)| there == name);
+            for here in all.into_iter().chain(single.map(|(_, here)| here.clone())) {
+                self.scopes.bind(&here, Binding::Macro(parts));
+            }
+        }
+    }
+
+    fn block(&mut self, name: &'t str, body: &'t [Node], flow: &mut Vec<Flow>) {
+        let own = self.body(body);
+        let bodies = self.blocks.entry(name).or_default();
+        if !bodies.iter().any(|known| std::ptr::eq(known.nodes, body)) {
+            bodies.push(own);
+        }
+        self.body_of_block(name, 0, flow);
+    }
+
+    fn body_of_block(&mut self, name: &'t str, index: usize, flow: &mut Vec<Flow>) {
+        let body = self.blocks.get(name).and_then(|bodies| bodies.get(index));
+        let Some(body) = body.copied() else { return };
+        if self.inlined >= MAX_INLINE * 2 {
+            return;
+        }
+        let outer = self.block.replace((name, index));
+        self.inlined += 1;
+        let tag = self.tag;
+        let mut inner = self.within_unit(body.unit, tag, |layout| layout.nodes(body.nodes));
+        self.inlined -= 1;
+        self.block = outer;
+        flow.append(&mut inner);
+    }
+
+    /// Puts a body that stands elsewhere in the place of a tag.
+    fn inline(
+        &mut self,
+        body: Body<'t>,
+        parts: Option<MacroParts<'t>>,
+        value: &Expression,
+        tag: Span,
+        flow: &mut Vec<Flow>,
+    ) {
+        self.inlined += 1;
+        self.scopes.enter();
+        if let Some(parts) = parts {
+            self.bind_parameters(parts, value);
+        }
+        let mut inner = self.within_unit(body.unit, tag, |layout| layout.nodes(body.nodes));
+        flow.append(&mut inner);
+        self.scopes.leave();
+        self.inlined -= 1;
+    }
+
+    fn text(&mut self, span: Span, text: &str) -> Flow {
+        self.text_bytes += text.len();
         let marks = marks(text);
         let weight = weigh(text, &marks);
-        self.laid.push(Laid {
-            piece: piece(span, PieceKind::Text),
-            weight,
-            marks,
-        });
-        Flow::Piece(self.laid.len() - 1)
+        let index = self.lay(span, PieceKind::Text);
+        let laid = &mut self.laid[index];
+        (laid.weight, laid.marks) = (weight, marks);
+        Flow::Piece(index)
     }
 
     fn lay(&mut self, span: Span, kind: PieceKind) -> usize {
+        let mut piece = piece(self.here(span), kind);
+        piece.from = (self.unit != 0).then(|| Arc::clone(&self.units[self.unit].name));
         self.laid.push(Laid {
-            piece: piece(span, kind),
+            piece,
             weight: Weight::default(),
             marks: Vec::new(),
         });
@@ -200,7 +495,7 @@ impl<'t> Layout<'t> {
         over: &Expression,
         body: impl FnOnce(&mut Self, &[Atom]) -> Vec<Flow>,
     ) -> Flow {
-        let atoms = self.scopes.resolve(over);
+        let atoms = self.resolve(over);
         let place = place(over).unwrap_or(span);
         let index = self.lay(
             place,
@@ -218,7 +513,7 @@ impl<'t> Layout<'t> {
 
     fn way(&mut self, arm: &'t Arm) -> (Option<usize>, Vec<Flow>) {
         let condition = (!arm.condition.atoms.is_empty()).then(|| {
-            let atoms = self.scopes.resolve(&arm.condition);
+            let atoms = self.resolve(&arm.condition);
             self.lay(arm.span, PieceKind::Condition(Expression { atoms }))
         });
         self.optional += 1;
@@ -232,7 +527,7 @@ impl<'t> Layout<'t> {
         let printed = value.atoms.iter().rev().find_map(|atom| {
             match (atom.kind, self.scopes.get(&atom.path)) {
                 (AtomKind::Variable, Some(Binding::Captured(body))) => Some((*body, None)),
-                (AtomKind::Function, Some(Binding::Macro(parts))) => {
+                (AtomKind::Function | AtomKind::Method, Some(Binding::Macro(parts))) => {
                     Some((parts.body, Some(*parts)))
                 }
                 _ => None,
@@ -241,17 +536,14 @@ impl<'t> Layout<'t> {
         if let Some((body, parts)) = printed
             && self.inlined < MAX_INLINE
         {
-            self.inlined += 1;
-            self.scopes.enter();
-            if let Some(parts) = parts {
-                self.bind_parameters(parts, value);
-            }
-            flow.append(&mut self.nodes(body));
-            self.scopes.leave();
-            self.inlined -= 1;
-            return;
+            return self.inline(body, parts, value, span, flow);
         }
-        let atoms = self.scopes.resolve(value);
+        if let Some((name, index)) = self.block
+            && value.atoms.iter().any(|atom| atom.path == "super")
+        {
+            return self.body_of_block(name, index + 1, flow);
+        }
+        let atoms = self.resolve(value);
         let place = place(value).unwrap_or(span);
         if !atoms.is_empty() {
             flow.push(Flow::Piece(
@@ -262,16 +554,27 @@ impl<'t> Layout<'t> {
 
     /// Every parameter may hold any argument: which one goes where does not change what is volatile.
     fn bind_parameters(&mut self, parts: MacroParts<'t>, call: &Expression) {
-        let mut atoms = self.scopes.resolve(call);
+        let mut atoms = self.resolve(call);
         atoms.retain(|atom| {
-            atom.kind != AtomKind::Function || self.scopes.get(&atom.path).is_none()
+            matches!(atom.kind, AtomKind::Variable | AtomKind::Filter)
+                || self.scopes.get(&atom.path).is_none()
         });
         for default in parts.defaults {
-            atoms.extend(self.scopes.resolve(default));
+            atoms.extend(self.resolve(default));
         }
         for parameter in parts.parameters {
             self.scopes.bind(parameter, Binding::Value(atoms.clone()));
         }
+    }
+}
+
+impl Piece {
+    /// It prints or asks for something that is not static text.
+    pub(crate) fn is_value(&self) -> bool {
+        matches!(
+            self.kind,
+            PieceKind::Value(_) | PieceKind::Loop(_) | PieceKind::Condition(_) | PieceKind::Include
+        )
     }
 }
 
@@ -283,6 +586,7 @@ fn piece(span: Span, kind: PieceKind) -> Piece {
         prose_bytes_after: 0,
         static_bytes_within: 0,
         in_last_turn: false,
+        ways: 0,
         role: None,
         from: None,
     }

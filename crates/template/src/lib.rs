@@ -33,7 +33,9 @@ mod document;
 mod expression;
 mod flow;
 mod format;
+mod formats;
 mod front_matter;
+mod language;
 mod marks;
 mod measure;
 mod notation;
@@ -48,15 +50,18 @@ mod scope;
 mod source;
 mod stability;
 mod statement;
+mod syntax;
 mod template;
 mod tree;
+mod units;
+mod variants;
 mod weight;
 
 pub use headwater_text::{Position, Span};
 
 pub use crate::{
-    dialect::{Dialect, Recognition, recognize},
-    document::{Document, Note, NoteKind, read},
+    dialect::Dialect,
+    document::{Document, Note, NoteKind, may_hold_prompts, read},
     expression::{Atom, AtomKind, Expression},
     flow::{Piece, PieceKind},
     format::Format,

@@ -125,7 +125,11 @@ fn literal(place: &Place<'_>, indent: usize, text: &str) -> Option<String> {
     let last = text.strip_suffix('\n').unwrap_or(text);
     let says_something = last.ends_with(|c: char| !c.is_whitespace());
     let ends_well = !place.at_end || says_something && text.ends_with('\n') == ends_line;
-    if !(ends_alike && begins_well && ends_well && is_printable_block(text)) {
+    let line = place.file[..place.span.start].rsplit('\n').next();
+    let line = line.unwrap_or_default();
+    // A blank line may be shorter than the indentation.
+    let is_deep = place.whole_lines || line.len() >= indent || text.starts_with('\n');
+    if !(ends_alike && is_deep && begins_well && ends_well && is_printable_block(text)) {
         return None;
     }
     let line_end = if place.file.contains("\r\n") {

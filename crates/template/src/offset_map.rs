@@ -148,12 +148,12 @@ impl OffsetMap {
             return None;
         }
         let place = self.in_file(span);
-        let behind = file.get(place.end..self.end(string.decoded.end));
+        let is_blank = |part: Option<&str>| part.unwrap_or_default().trim().is_empty();
         let mut place = Place {
             file,
             span: place,
-            at_start: span.start == string.decoded.start,
-            at_end: behind.unwrap_or_default().trim().is_empty(),
+            at_start: is_blank(file.get(self.start(string.decoded.start)..place.start)),
+            at_end: is_blank(file.get(place.end..self.end(string.decoded.end))),
             whole_lines: false,
         };
         if let Notation::YamlLiteral { indent } = string.notation {

@@ -159,7 +159,11 @@ fn problems_have_a_place() {
         "not valid Jinja: unknown statement frobnicate",
     );
     check("{% else %}", 0, "`else` without an `if`");
-    check("{% endif %}", 0, "`endif` without a `if`");
+    check(
+        "{% endif %}",
+        0,
+        "`{% endif %}` closes nothing: no tag is open",
+    );
     check("{% %}", 0, "this tag is empty");
     check("{% elif + %}", 0, "not valid Jinja");
 }

@@ -1,22 +1,31 @@
 //! A JSON literal whose objects are put into the order of their keys, with its layout kept.
 
 use headwater_template::Template;
-use headwater_text::Span;
 
 use super::{Change, Plan};
+use crate::json_order;
 
 /// A deeper literal is left alone.
 const MAX_DEPTH: usize = 64;
 
-/// Sorts every object of the literal at the span.
-pub(super) fn sort(template: &Template, span: Span) -> Option<Plan> {
-    let text = template.source().text().get(span.start..span.end)?;
-    // Two members of one name make another value in another order.
+/// Sorts every object of static text: one that is reported differs from another one.
+pub(super) fn sort(template: &Template) -> Option<Plan> {
+    let literals = json_order::outermost(template).into_iter();
+    let changes: Vec<Change> = literals
+        .filter_map(|span| {
+            let sorted = sorted(template.source().slice(span))?;
+            Some(Change::new(span, sorted))
+        })
+        .collect();
+    (!changes.is_empty()).then_some(("sort the keys", changes))
+}
+
+/// None if nothing changes, or if the text is no JSON.
+fn sorted(text: &str) -> Option<String> {
     serde_json::from_str::<serde_json::Value>(text).ok()?;
     let mut reader = Reader { text, at: 0 };
     let sorted = reader.value(0)?;
-    (sorted != text && reader.at == text.len())
-        .then(|| ("sort the keys", vec![Change::new(span, sorted)]))
+    (sorted != text && reader.at == text.len()).then_some(sorted)
 }
 
 /// Reads JSON that is known to be right.
@@ -138,4 +147,32 @@ fn join(mut members: Vec<(String, String)>, spaces: &[String]) -> String {
     }
     out.push('}');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_move_and_the_layout_stays() {
+        let check = |before: &str, after: Option<&str>| {
+            assert_eq!(sorted(before).as_deref(), after, "{before}");
+        };
+        check(
+            r#"{"b": 1, "a": [2, {"d": "x,}", "c": {}}]}"#,
+            Some(r#"{"a": [2, {"c": {}, "d": "x,}"}], "b": 1}"#),
+        );
+        check(
+            "{\n  \"b\" : 1,\n  \"a\": 2\n}",
+            Some("{\n  \"a\": 2,\n  \"b\" : 1\n}"),
+        );
+        check(
+            r#"{"b\"": 1, "\u0061": [ ]}"#,
+            Some(r#"{"\u0061": [ ], "b\"": 1}"#),
+        );
+        check(r#"{"a": 1, "b": 2}"#, None);
+        // Which of two equal names counts is the reader's choice.
+        check(r#"{"b": 1, "a": 2, "b": 3}"#, None);
+        check(r#"{"b": 1, "a": }"#, None);
+    }
 }

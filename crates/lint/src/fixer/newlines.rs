@@ -4,7 +4,7 @@ use headwater_template::Template;
 use headwater_text::Span;
 
 use super::{Change, Plan};
-use crate::newlines::{endings, usual};
+use crate::line_ends::{endings, trailing_spaces, usual};
 
 /// Ends every line with LF.
 pub(super) fn normalize(template: &Template) -> Plan {
@@ -16,22 +16,11 @@ pub(super) fn normalize(template: &Template) -> Plan {
     ("end every line with LF", changes)
 }
 
-/// Deletes spaces and tabs at ends of lines inside the span.
-pub(super) fn trim(template: &Template, span: Span) -> Option<Plan> {
-    let text = template.source().text();
-    let mut changes = Vec::new();
-    let mut at = span.start;
-    while at < span.end {
-        let line_end = text[at..].find(['\r', '\n']).map_or(text.len(), |n| at + n);
-        let kept = text[at..line_end].trim_end_matches([' ', '\t']).len();
-        // A line may begin with the spaces of the span and go on with words.
-        if kept == 0 || line_end <= span.end {
-            changes.push(Change::delete(Span::new(at + kept, line_end)));
-        }
-        at = line_end + 1;
-    }
-    changes.retain(|change| change.span.start < change.span.end);
-    (!changes.is_empty()).then_some(("delete the spaces at the end of the line", changes))
+/// Deletes spaces and tabs at ends of lines, everywhere: the rule reports the first place only.
+pub(super) fn trim(template: &Template) -> Plan {
+    let spans = trailing_spaces(template).into_iter();
+    let title = "delete the spaces at ends of lines";
+    (title, spans.map(Change::delete).collect())
 }
 
 /// Ends the text as its other lines end.

@@ -4,7 +4,7 @@ use headwater_template::{MIN_PROSE_BYTES, Piece, PieceKind, Template};
 use headwater_text::Span;
 
 use super::{Change, Plan};
-use crate::newlines::usual;
+use crate::line_ends::usual;
 
 /// Moves the line of the value, if it stands outside of all blocks and so does the place behind the
 /// last prose, and no message ends between them.
