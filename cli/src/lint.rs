@@ -8,13 +8,14 @@ use std::{
 };
 
 use anyhow::Context as _;
-use headwater_lint::{Baseline, Checked, Linter, Report, RuleSet, Severity, Skipped, TokenCount};
+use headwater_lint::{
+    Baseline, Checked, Linter, Report, RuleSet, Severity, Skipped, TokenCount, may_hold_prompts,
+};
 
 pub(crate) use self::{
     arguments::Args, judge::included, output::print, rules::load_rules, settings::Settings,
 };
 use self::{
-    arguments::Fixing,
     fixing::{Goal, Mode, Repaired1},
     inputs::Inputs,
     judge::Job,
@@ -142,7 +143,7 @@ impl Run {
         let mut jobs = Vec::new();
         let mut named = Vec::new();
         for (path, how) in inputs.files {
-            let is_meant = how == Named::ByUser || may_be_template(&path);
+            let is_meant = how == Named::ByUser || may_hold_prompts(&path.to_string_lossy());
             let is_touched = self.since.as_ref().is_none_or(|since| since.touch(&path));
             if is_meant && is_touched {
                 jobs.push(self.job(path)?);
@@ -292,18 +293,7 @@ enum Named {
     ByWalk,
 }
 
-const KNOWN_FILES: &str = "expected .j2, .jinja, .jinja2, .md, .txt or .prompt";
-
-/// Endings of files that hold prompts only if their text says so.
-const CONTAINERS: [&str; 4] = ["json", "jsonl", "yaml", "yml"];
-
-/// Tells from the name alone whether a file found on the way is worth reading.
-fn may_be_template(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    CONTAINERS.contains(&extension.to_ascii_lowercase().as_str())
-        || headwater_template::recognize(&name, "") != headwater_template::Recognition::NotATemplate
-}
+const KNOWN_FILES: &str = "docs/linting.md lists what is read";
 
 fn counted(n: usize, what: &str) -> String {
     match n {

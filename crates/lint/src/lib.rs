@@ -61,7 +61,7 @@ mod turn;
 mod unknown;
 mod volatile;
 
-pub use headwater_template::{Note, NoteKind, Volatility};
+pub use headwater_template::{Note, NoteKind, Volatility, may_hold_prompts};
 pub use headwater_text::{Position, Span};
 
 pub use crate::{
