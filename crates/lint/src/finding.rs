@@ -1,6 +1,6 @@
 //! What a rule found.
 
-use headwater_template::Template;
+use headwater_template::{SourceFile, Template};
 use headwater_text::{Position, Span};
 
 use crate::{
@@ -75,19 +75,25 @@ impl Finding {
     /// A finding at a span of the template.
     pub(crate) fn new(rule: &Rule, template: &Template, span: Span, cost_bytes: usize) -> Self {
         let source = template.source();
-        let in_file = source.in_file(span);
+        let mut finding = Self::in_file(rule, source.file(), source.in_file(span), cost_bytes);
+        finding.fix = fixer::fix_for(rule, template, span);
+        finding
+    }
+
+    /// A finding at a span of the file, without a fix.
+    pub(crate) fn in_file(rule: &Rule, file: &SourceFile, span: Span, cost_bytes: usize) -> Self {
         Self {
             rule: rule.id.clone(),
             code: rule.code.clone(),
             severity: rule.severity,
-            span: in_file,
-            position: source.file().position(in_file.start),
-            end: source.file().position(in_file.end),
+            span,
+            position: file.position(span.start),
+            end: file.position(span.end),
             message: rule.message.clone(),
             help: rule.help.clone(),
             cost_tokens: estimate_tokens(cost_bytes),
             cost_bytes,
-            fix: fixer::fix_for(rule, template, span),
+            fix: None,
         }
     }
 

@@ -46,6 +46,21 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
     None
 }
 
+/// Every object of static text, the outermost ones only.
+pub(crate) fn outermost(template: &Template) -> Vec<Span> {
+    let texts = template.texts().iter();
+    let all = texts.flat_map(|text| objects(template.source().slice(*text), text.start));
+    let mut spans: Vec<Span> = all.map(|object| object.span).collect();
+    spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+    let mut end = 0;
+    spans.retain(|span| {
+        let is_outside = span.start >= end;
+        end = end.max(span.end);
+        is_outside
+    });
+    spans
+}
+
 /// Every closed object with two keys at least. Braces of other languages have no keys in quotes.
 fn objects(text: &str, base: usize) -> Vec<Object<'_>> {
     let mut found = Vec::new();

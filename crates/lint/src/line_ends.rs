@@ -68,8 +68,16 @@ fn crlf(rule: &Rule, template: &Template, endings: &[(Span, usize)]) -> Option<F
 
 /// The first static line with spaces or tabs at its end.
 fn trailing_space(rule: &Rule, template: &Template) -> Option<Finding> {
-    let mut first = None;
-    let mut count = 0_usize;
+    let spans = trailing_spaces(template);
+    let span = *spans.first()?;
+    let cost = template.static_bytes_from(span.start);
+    let finding = Finding::new(rule, template, span, cost);
+    Some(finding.with("count", &spans.len().to_string()))
+}
+
+/// Spaces and tabs at the end of static lines.
+pub(crate) fn trailing_spaces(template: &Template) -> Vec<Span> {
+    let mut found = Vec::new();
     for text in template.texts() {
         let printed = printed(template, *text);
         let source = template.source().slice(printed);
@@ -87,18 +95,14 @@ fn trailing_space(rule: &Rule, template: &Template) -> Option<Finding> {
             // Two spaces before another line break the line in Markdown.
             let breaks = &line[kept.len()..] == "  " && !kept.is_empty() && !next_is_blank;
             if kept.len() < line.len() && !breaks {
-                count += 1;
-                first.get_or_insert(Span {
+                found.push(Span {
                     start: printed.start + start + kept.len(),
                     end: printed.start + start + line.len(),
                 });
             }
         }
     }
-    let span = first?;
-    let cost = template.static_bytes_from(span.start);
-    let finding = Finding::new(rule, template, span, cost);
-    Some(finding.with("count", &count.to_string()))
+    found
 }
 
 /// A static text without the white space that trim marks of the tags around it take away.
@@ -128,8 +132,16 @@ fn no_final_newline(rule: &Rule, template: &Template) -> Option<Finding> {
     Some(Finding::new(rule, template, Span { start: end, end }, 4))
 }
 
+/// How most lines of a text end; LF if none ends.
+pub(crate) fn usual(text: &str) -> &'static str {
+    let endings = endings(text);
+    let count = |form: usize| endings.iter().filter(|(_, each)| *each == form).count();
+    let most = (0..FORMS.len()).max_by_key(|form| (count(*form), usize::from(*form == 1)));
+    FORMS[most.unwrap_or(1)].0
+}
+
 /// Every line's end with its form.
-fn endings(text: &str) -> Vec<(Span, usize)> {
+pub(crate) fn endings(text: &str) -> Vec<(Span, usize)> {
     let mut endings = Vec::new();
     let mut at = 0;
     while let Some(offset) = text[at..].find(['\r', '\n', '\u{85}', '\u{2028}', '\u{2029}']) {

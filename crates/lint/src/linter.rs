@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_template::Template;
+use headwater_template::{SourceFile, Template};
 
 use crate::{
     characters,
@@ -15,7 +15,9 @@ use crate::{
     normalization, reordered, request,
     rule::Family,
     rule_set::{RuleSet, UnknownRule},
-    seam, search, suppression, turn, unknown, volatile,
+    seam, search,
+    suppression::{self, Suppressed},
+    turn, unknown, volatile,
 };
 
 /// Applies rules to templates.
@@ -59,6 +61,29 @@ impl Linter {
     /// A fault is reported once, by the first rule that names it. A value is reported at its first
     /// place; the message lists the lines of the others.
     pub fn lint(&self, template: &Template) -> Vec<Finding> {
+        let file = template.source().file();
+        self.settle(file, std::iter::once(template), self.find(template))
+            .0
+    }
+
+    /// Takes out what comments suppress and what is not to be shown, and sorts the rest.
+    pub(crate) fn settle<'t>(
+        &self,
+        file: &SourceFile,
+        templates: impl Iterator<Item = &'t Template> + Clone,
+        findings: Vec<Finding>,
+    ) -> (Vec<Finding>, Vec<Suppressed>) {
+        let suppressions = suppression::read(file, templates);
+        let rules = self.rules.rules();
+        let (mut kept, mut suppressed) = suppression::apply(rules, file, suppressions, findings);
+        kept.retain(|finding| self.shown.contains(&finding.rule));
+        suppressed.retain(|each| self.shown.contains(&each.finding.rule));
+        kept.sort_by(Finding::by_cost);
+        (kept, suppressed)
+    }
+
+    /// Everything that the rules find, in no order.
+    pub(crate) fn find(&self, template: &Template) -> Vec<Finding> {
         let rules = self.rules.rules();
         let namer = Namer::new(rules, &self.names, template);
         let code = Code::read(template);
@@ -84,9 +109,6 @@ impl Linter {
         findings.extend(request::find(rules, template));
         findings.retain(|finding| self.is_about(finding, template));
         self.drop_explained(&mut findings);
-        let mut findings = suppression::apply(rules, template, findings);
-        findings.retain(|finding| self.shown.contains(&finding.rule));
-        findings.sort_by(Finding::by_cost);
         findings
     }
 }

@@ -58,7 +58,7 @@ Git status:
 When a task fits the description of a skill, read the file of the skill before you begin. Say which skill
 you use. Skills never override the rules above.
 </skills>
-", &["HW205 8", "HW202 11", "HW104 9", "HW103 12"]),
+", &["HW205 8", "HW205 10", "HW205 14", "HW202 11", "HW104 9"]),
     // A retrieval server that prints the date before the blocks of its children.
     ("base.j2", "\
 {% block identity_block %}You are an assistant that answers questions about the user's documents.{% endblock %}
