@@ -120,6 +120,8 @@ pub(crate) struct CodeSearch {
     /// Every one of them is found in the tag.
     pub(crate) all: Vec<Regex>,
     pub(crate) unless: Vec<Regex>,
+    /// What the tag reads is declared to be this stable.
+    pub(crate) unless_declared: Option<Volatility>,
     pub(crate) place: CodePlace,
 }
 
@@ -406,6 +408,14 @@ impl CodeSearch {
                 return Err(rule_file::at(yaml, origin, "in:", message));
             }
         };
+        let unless_declared = match file.unless_declared.as_deref() {
+            None => None,
+            Some(name) => Some(Volatility::from_name(name).ok_or_else(|| {
+                let message =
+                    "match.code.unless_declared: expected `static`, `semi_static` or `dynamic`";
+                rule_file::at(yaml, origin, "unless_declared:", message)
+            })?),
+        };
         // `HISTORY` stands for the names of conversations.
         let expand = |list: &[String]| -> Vec<String> {
             let history = format!("(?:{})", crate::code::HISTORY);
@@ -416,6 +426,7 @@ impl CodeSearch {
         Ok(Self {
             all: compile_search(&expand(&file.all), yaml, origin)?,
             unless: compile_search(&expand(&file.unless), yaml, origin)?,
+            unless_declared,
             place,
         })
     }

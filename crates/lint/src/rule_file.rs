@@ -125,6 +125,7 @@ pub(crate) struct CodeFile {
     pub(crate) all: Vec<String>,
     #[serde(default)]
     pub(crate) unless: Vec<String>,
+    pub(crate) unless_declared: Option<String>,
     pub(crate) r#in: String,
 }
 
