@@ -1,9 +1,13 @@
 //! What a rule found.
 
-use headwater_template::Template;
+use headwater_template::{SourceFile, Template};
 use headwater_text::{Position, Span};
 
-use crate::rule::{Code, Rule};
+use crate::{
+    fix::Fix,
+    fixer,
+    rule::{Code, Rule},
+};
 
 /// How bad a finding is; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +62,8 @@ pub struct Finding {
     pub cost_tokens: usize,
     /// The same in bytes of static text.
     pub cost_bytes: usize,
+    /// How the file can be edited so that it is gone.
+    pub fix: Option<Fix>,
 }
 
 /// Four bytes a token, rounded up: the field's rule of thumb for English text.
@@ -69,18 +75,42 @@ impl Finding {
     /// A finding at a span of the template.
     pub(crate) fn new(rule: &Rule, template: &Template, span: Span, cost_bytes: usize) -> Self {
         let source = template.source();
-        let in_file = source.in_file(span);
+        let mut finding = Self::in_file(rule, source.file(), source.in_file(span), cost_bytes);
+        finding.fix = fixer::fix_for(rule, template, span);
+        finding
+    }
+
+    /// A finding at a span of the file, without a fix.
+    pub(crate) fn in_file(rule: &Rule, file: &SourceFile, span: Span, cost_bytes: usize) -> Self {
         Self {
             rule: rule.id.clone(),
             code: rule.code.clone(),
             severity: rule.severity,
-            span: in_file,
-            position: source.file().position(in_file.start),
-            end: source.file().position(in_file.end),
+            span,
+            position: file.position(span.start),
+            end: file.position(span.end),
             message: rule.message.clone(),
             help: rule.help.clone(),
             cost_tokens: estimate_tokens(cost_bytes),
             cost_bytes,
+            fix: None,
+        }
+    }
+
+    /// A finding at a place of the file that is not in the text of the template.
+    pub(crate) fn at_file(
+        rule: &Rule,
+        template: &Template,
+        in_file: Span,
+        cost_bytes: usize,
+    ) -> Self {
+        let file = template.source().file();
+        Self {
+            span: in_file,
+            position: file.position(in_file.start),
+            end: file.position(in_file.end),
+            fix: None,
+            ..Self::new(rule, template, Span { start: 0, end: 0 }, cost_bytes)
         }
     }
 

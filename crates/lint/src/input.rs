@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_template::{Document, Format, SourceError, SourceErrorKind, Volatility, read};
 
-use crate::{finding::Finding, linter::Linter, report::Outcome};
+use crate::{declared, finding::Finding, linter::Linter, report::Outcome};
 
 /// The most bytes of an input that are read. A caller need not load more than one byte more.
 pub const MAX_INPUT_BYTES: usize = headwater_template::MAX_SOURCE_BYTES;
@@ -85,19 +85,23 @@ impl Linter {
 
     fn judge(&self, document: Document, input: &Input<'_>) -> Outcome {
         let mut findings = Vec::new();
+        let mut templates = Vec::new();
         for template in document.templates {
-            let template = template.with_declared(input.declared);
-            let mut found = self.lint(&template);
+            let declared = declared::expand(input.declared, &template);
+            let template = template.with_declared(&declared);
+            let mut found = self.find(&template);
             if let Some(count) = input.count_tokens {
                 recount(&mut found, template.static_text(), count);
             }
             findings.append(&mut found);
+            templates.push(template);
         }
-        findings.sort_by(Finding::by_cost);
+        let (findings, suppressed) = self.settle(&document.file, templates.iter(), findings);
         Outcome {
             path: input.path.to_owned(),
             text: document.file.text().to_owned(),
             findings,
+            suppressed,
             notes: document.notes,
         }
     }

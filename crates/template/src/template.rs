@@ -271,7 +271,7 @@ impl Template {
 
     /// The declared volatility of a variable: of its whole path, else of the longest declared start.
     pub fn volatility(&self, atom: &Atom) -> Option<Volatility> {
-        if atom.kind != AtomKind::Variable {
+        if atom.kind != AtomKind::Variable || self.declared.is_empty() {
             return None;
         }
         let mut path = atom.path.as_str();
