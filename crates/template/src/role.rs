@@ -90,7 +90,13 @@ pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
             continue;
         }
         line_start = rest.starts_with('\n');
-        at += rest.chars().next().map_or(1, char::len_utf8);
+        at += 1;
+        if !line_start {
+            // No mark begins before one of these; the bytes of a long character are none of them.
+            let ahead = text.as_bytes()[at..].iter();
+            let mut ahead = ahead.take_while(|byte| !matches!(byte, b'<' | b'[' | b'\n'));
+            at += ahead.by_ref().count();
+        }
     }
     marks
 }
@@ -130,6 +136,11 @@ fn line_role(line: &str) -> Option<(usize, Option<Role>)> {
 }
 
 fn role(word: &str) -> Option<Role> {
+    /// `assistant` and `developer`.
+    const LONGEST: usize = 9;
+    if word.len() > LONGEST {
+        return None;
+    }
     match word.to_ascii_lowercase().as_str() {
         "user" | "human" => Some(Role::User),
         "assistant" | "model" | "ai" => Some(Role::Assistant),
