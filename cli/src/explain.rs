@@ -1,14 +1,8 @@
 //! `headwater explain`: a rule in full, or all rules in brief.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::Context as _;
-
-use crate::lint::load_rules;
+use crate::lint::{load_rules, print};
 
 /// Arguments of `headwater explain`.
 #[derive(clap::Args)]
@@ -17,17 +11,15 @@ pub(crate) struct Args {
     rule: Option<String>,
     /// A folder of rules beside the built-in ones
     #[arg(long, value_name = "DIR")]
-    rules: Option<PathBuf>,
+    rules: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let rules = load_rules(args.rules.as_deref())?;
+    let rules = load_rules(args.rules.iter().map(PathBuf::as_path))?;
     let out = match &args.rule {
         Some(name) => headwater_lint::explain(rules.find(name)?),
         None => headwater_lint::list(&rules),
     };
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(out.as_bytes()).context("cannot write")?;
-    stdout.flush().context("cannot write")?;
+    print(&out)?;
     Ok(ExitCode::SUCCESS)
 }

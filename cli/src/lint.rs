@@ -2,200 +2,208 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal as _, Read as _, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
-use clap::ValueEnum;
 use headwater_lint::{
-    Checked, Linter, MAX_INPUT_BYTES, Paint, Report, Rule, RuleSet, Severity, Skipped,
+    Baseline, Checked, Linter, Report, RuleSet, Severity, Skipped, TokenCount, may_hold_prompts,
 };
 
-use self::{inputs::Inputs, settings::Settings};
+pub(crate) use self::{
+    arguments::Args, judge::included, output::print, rules::load_rules, settings::Settings,
+};
+use self::{
+    fixing::{Goal, Mode, Repaired1},
+    inputs::Inputs,
+    judge::Job,
+    settings::{Choice, RunSettings},
+    since::Changes,
+    tokens::Counter,
+};
 
+mod arguments;
+mod fixing;
 mod inputs;
-mod settings;
-
-/// Arguments of `headwater lint`.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Files and folders; `-` is standard input
-    #[arg(default_value = ".")]
-    paths: Vec<PathBuf>,
-    /// How to write the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// The least severe finding that makes the exit code 1
-    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
-    fail_on: FailOn,
-    /// A folder of rules beside the built-in ones
-    #[arg(long, value_name = "DIR")]
-    rules: Option<PathBuf>,
-    /// Only these rules: ids, codes, or the start of codes
-    #[arg(long, value_delimiter = ',', value_name = "RULES")]
-    select: Vec<String>,
-    /// Not these rules: ids, codes, or the start of codes
-    #[arg(long, value_delimiter = ',', value_name = "RULES")]
-    ignore: Vec<String>,
-    /// The name under which standard input is judged
-    #[arg(long, value_name = "NAME")]
-    stdin_filename: Option<PathBuf>,
-    /// Count findings by rule at the end of the text report
-    #[arg(long)]
-    statistics: bool,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    color: Color,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FailOn {
-    Error,
-    Warning,
-    Info,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Color {
-    Auto,
-    Always,
-    Never,
-}
+mod judge;
+mod output;
+mod rules;
+pub(crate) mod settings;
+mod since;
+mod tokens;
+mod watch;
 
 /// Findings at or above `--fail-on`.
 const EXIT_FINDINGS: u8 = 1;
 /// Some input could not be judged.
 const EXIT_UNREADABLE: u8 = 2;
-/// Columns of the report where the terminal does not say.
-const DEFAULT_WIDTH: usize = 80;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let rules = load_rules(args.rules.as_deref())?;
-    let linter = Linter::new(rules).choosing(&args.select, &args.ignore)?;
-    let mut run = Run {
-        linter,
-        report: Report::default(),
-        unreadable: 0,
-    };
+    if args.watch {
+        return watch::run(args);
+    }
+    run_once(args)
+}
+
+fn run_once(args: &Args) -> anyhow::Result<ExitCode> {
+    let of_run = Settings::of_run(&args.paths)?;
+    let mut run = Run::new(args, &of_run)?;
     if args.stdin_filename.is_some() || args.paths == [Path::new("-")] {
         run.standard_input(args.stdin_filename.as_deref())?;
     } else {
         run.paths(&args.paths)?;
     }
-    print(args, &run)?;
-    Ok(run.exit_code(args.fail_on))
-}
-
-/// The built-in rules and those of a folder.
-pub(crate) fn load_rules(folder: Option<&Path>) -> anyhow::Result<RuleSet> {
-    let mut rules = RuleSet::builtin().context("a built-in rule is broken")?;
-    let Some(folder) = folder else {
-        return Ok(rules);
-    };
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("cannot read the folder of rules {}", folder.display()))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry
-            .with_context(|| format!("cannot read {}", folder.display()))?
-            .path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-        {
-            files.push(path);
-        }
-    }
-    files.sort();
-    anyhow::ensure!(
-        !files.is_empty(),
-        "no rule in {}; a rule is a file NAME.yaml",
-        folder.display()
-    );
-    for path in files {
-        let origin = path.display().to_string();
-        let yaml =
-            fs::read_to_string(&path).with_context(|| format!("cannot read the rule {origin}"))?;
-        rules.add(Rule::parse(&yaml, &origin)?, &origin)?;
-    }
-    Ok(rules)
+    run.finish(args, &of_run)
 }
 
 /// A run of the linter over its inputs.
 struct Run {
-    linter: Linter,
+    settings: Settings,
+    counter: Option<Counter>,
+    mode: Option<Mode>,
+    since: Option<Changes>,
+    baseline: Option<Baseline>,
+    rules: RuleSet,
     report: Report,
     /// Inputs that should have been judged and could not be.
     unreadable: usize,
+    /// Diffs, or the repaired standard input: printed in the place of the report or before it.
+    changes: String,
+    applied: usize,
 }
 
 impl Run {
+    fn new(args: &Args, of_run: &RunSettings) -> anyhow::Result<Self> {
+        let folders = of_run.rules.iter().chain(&args.rules);
+        let rules = load_rules(folders.map(PathBuf::as_path))?;
+        let given = Choice {
+            select: args.select.clone(),
+            ignore: args.ignore.clone(),
+        };
+        let counter = args.tokenizer.as_deref().map(Counter::read).transpose()?;
+        let since = args
+            .scope
+            .since
+            .as_deref()
+            .map(Changes::since)
+            .transpose()?;
+        let report = Report {
+            tokens: match counter {
+                Some(_) => TokenCount::Counted,
+                None => TokenCount::Estimated,
+            },
+            prefix: prefix(),
+            ..Report::default()
+        };
+        Ok(Self {
+            settings: Settings::new(Linter::new(rules.clone()), given)?,
+            mode: Mode::of(&args.fixing),
+            baseline: read_baseline(args, of_run)?,
+            counter,
+            since,
+            rules,
+            report,
+            unreadable: 0,
+            changes: String::new(),
+            applied: 0,
+        })
+    }
+
     fn standard_input(&mut self, name: Option<&Path>) -> anyhow::Result<()> {
         let name = name.unwrap_or(Path::new("stdin.j2"));
-        let bytes = read_limited(io::stdin().lock()).context("cannot read standard input")?;
-        let mut settings = Settings::default();
-        let declared = settings.volatility(name)?;
-        let checked = self.linter.check(&shown_path(name), &bytes, &declared);
+        let bytes =
+            judge::read_limited(io::stdin().lock()).context("cannot read standard input")?;
+        let job = self.job(name.to_owned())?;
+        let counter = self.counter.as_ref();
+        let checked = match self.mode {
+            None => judge::with_input(&job, &bytes, counter, |input| {
+                job.settings.linter.check_input(input)
+            }),
+            Some(mode) => {
+                let (repaired, text) = fixing::repair_bytes(&job, &bytes, mode, counter);
+                if mode.goal != Goal::Show {
+                    let unchanged = || String::from_utf8_lossy(&bytes).into_owned();
+                    self.changes = text.unwrap_or_else(unchanged);
+                }
+                self.take_repaired(repaired, mode)
+            }
+        };
         self.take(name, checked, Named::ByUser);
         Ok(())
     }
 
     fn paths(&mut self, paths: &[PathBuf]) -> anyhow::Result<()> {
-        let mut settings = Settings::default();
-        let inputs = Inputs::find(paths, &mut settings)?;
+        let inputs = Inputs::find(paths, &mut self.settings)?;
         for skipped in inputs.missing {
             self.unreadable += 1;
             self.report.skipped.push(skipped);
         }
-        for (path, named) in &inputs.files {
-            self.file(path, *named, &mut settings)?;
+        let mut jobs = Vec::new();
+        let mut named = Vec::new();
+        for (path, how) in inputs.files {
+            let is_meant = how == Named::ByUser || may_hold_prompts(&path.to_string_lossy());
+            let is_touched = self.since.as_ref().is_none_or(|since| since.touch(&path));
+            if is_meant && is_touched {
+                jobs.push(self.job(path)?);
+                named.push(how);
+            }
+        }
+        let counter = self.counter.as_ref();
+        let checked = match self.mode {
+            None => judge::in_parallel(&jobs, |job| judge::judge(job, counter)),
+            Some(mode) => {
+                let work = |job: &Job| fixing::repair_file(job, mode, counter);
+                let repaired = judge::in_parallel(&jobs, work).into_iter();
+                repaired
+                    .map(|each| self.take_repaired(each, mode))
+                    .collect()
+            }
+        };
+        for ((job, checked), how) in jobs.iter().zip(checked).zip(named) {
+            self.take(&job.path, checked, how);
         }
         self.report.skipped.extend(inputs.excluded);
         self.report.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        if self.report.judged.is_empty() && self.report.skipped.is_empty() {
+        let is_empty = self.report.judged.is_empty() && self.report.skipped.is_empty();
+        if is_empty && self.since.is_none() {
             let names: Vec<_> = paths
                 .iter()
                 .map(|path| path.display().to_string())
                 .collect();
-            anyhow::bail!(
-                "no template in {}; templates are files ending in .j2, .jinja, .jinja2, .md, .txt or .prompt",
-                names.join(", ")
-            );
+            anyhow::bail!("no template in {}; {KNOWN_FILES}", names.join(", "));
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, named: Named, settings: &mut Settings) -> anyhow::Result<()> {
-        let name = shown_path(path);
-        if named == Named::ByWalk && !may_be_template(&self.linter, &name) {
-            return Ok(());
+    fn job(&mut self, path: PathBuf) -> anyhow::Result<Job> {
+        let settings = self.settings.of_file(&path)?;
+        Ok(Job { path, settings })
+    }
+
+    fn take_repaired(&mut self, repaired: Repaired1, mode: Mode) -> Checked {
+        self.applied += repaired.applied;
+        if let Some(diff) = repaired.diff.filter(|_| mode.goal == Goal::Show) {
+            self.changes.push_str(&diff);
         }
-        match fs::File::open(path).and_then(read_limited) {
-            Ok(bytes) => {
-                let declared = settings.volatility(path)?;
-                let checked = self.linter.check(&name, &bytes, &declared);
-                self.take(path, checked, named);
-            }
-            Err(error) => self.take(
-                path,
-                Checked::Unreadable(format!("cannot read it: {error}")),
-                named,
-            ),
+        for remark in repaired.remarks {
+            eprintln!("{remark}");
         }
-        Ok(())
+        repaired.checked
     }
 
     fn take(&mut self, path: &Path, checked: Checked, named: Named) {
         let reason = match checked {
-            Checked::Judged(outcome) => return self.report.judged.push(outcome),
+            Checked::Judged(mut outcome) => {
+                if let Some(since) = &self.since {
+                    since.keep(&mut outcome);
+                }
+                if let Some(baseline) = &self.baseline {
+                    self.report.in_baseline += baseline.apply(&mut outcome);
+                }
+                return self.report.judged.push(outcome);
+            }
             Checked::Unreadable(reason) => {
                 self.unreadable += 1;
                 reason
@@ -207,8 +215,7 @@ impl Run {
             _ if named == Named::ByWalk => return,
             _ => {
                 self.unreadable += 1;
-                "not recognized as a template; expected .j2, .jinja, .jinja2, .md, .txt or .prompt"
-                    .to_owned()
+                format!("not recognized as a template; {KNOWN_FILES}")
             }
         };
         self.report.skipped.push(Skipped {
@@ -217,17 +224,63 @@ impl Run {
         });
     }
 
-    fn exit_code(&self, fail_on: FailOn) -> ExitCode {
-        let limit = match fail_on {
-            FailOn::Error => Severity::Error,
-            FailOn::Warning => Severity::Warning,
-            FailOn::Info => Severity::Info,
-        };
+    /// Prints, and says how it went.
+    fn finish(self, args: &Args, of_run: &RunSettings) -> anyhow::Result<ExitCode> {
+        if args.scope.write_baseline {
+            return self.write_baseline(args, of_run);
+        }
+        match self.mode.map(|mode| mode.goal) {
+            Some(Goal::Show) => {
+                print(&self.changes)?;
+                eprintln!("{}", counted(self.applied, "would be fixed"));
+                return Ok(match (self.unreadable, self.applied) {
+                    (0, 0) => ExitCode::SUCCESS,
+                    (0, _) => ExitCode::from(EXIT_FINDINGS),
+                    _ => ExitCode::from(EXIT_UNREADABLE),
+                });
+            }
+            Some(goal) => {
+                eprintln!("{}", counted(self.applied, "fixed"));
+                let is_stdin = !self.changes.is_empty();
+                print(&self.changes)?;
+                if goal == Goal::FixOnly {
+                    return Ok(self.exit_code(None));
+                }
+                let report = output::written(args, &self.report, &self.rules)?;
+                if is_stdin {
+                    io::stderr()
+                        .write_all(report.as_bytes())
+                        .context("cannot write the report")?;
+                } else {
+                    print(&report)?;
+                }
+            }
+            None => print(&output::written(args, &self.report, &self.rules)?)?,
+        }
+        let given = args.fail_on.map(Severity::from);
+        let limit = given.or(of_run.fail_on).unwrap_or(Severity::Warning);
+        Ok(self.exit_code(Some(limit)))
+    }
+
+    fn write_baseline(&self, args: &Args, of_run: &RunSettings) -> anyhow::Result<ExitCode> {
+        let path = args.scope.baseline.clone().or(of_run.baseline.clone());
+        let path = path.context(
+            "--write-baseline needs a file: --baseline FILE, or `baseline:` in the config",
+        )?;
+        let text = Baseline::write(&self.report).context("cannot write the baseline")?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        let written = format!("written to {}", path.display());
+        eprintln!("{}", counted(self.report.count(), &written));
+        Ok(self.exit_code(None))
+    }
+
+    /// `limit` is the least severe finding that counts; none if no finding does.
+    fn exit_code(&self, limit: Option<Severity>) -> ExitCode {
         if self.unreadable > 0 {
             return ExitCode::from(EXIT_UNREADABLE);
         }
-        match self.report.worst() {
-            Some(worst) if worst >= limit => ExitCode::from(EXIT_FINDINGS),
+        match (self.report.worst(), limit) {
+            (Some(worst), Some(limit)) if worst >= limit => ExitCode::from(EXIT_FINDINGS),
             _ => ExitCode::SUCCESS,
         }
     }
@@ -240,78 +293,41 @@ enum Named {
     ByWalk,
 }
 
-/// Tells from the name alone whether a file found on the way is worth reading.
-fn may_be_template(linter: &Linter, name: &str) -> bool {
-    !matches!(
-        linter.check(name, b"", &Default::default()),
-        Checked::NotATemplate
-    )
+const KNOWN_FILES: &str = "docs/linting.md lists what is read";
+
+fn counted(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 finding {what}"),
+        n => format!("{n} findings {what}"),
+    }
 }
 
-/// At most one byte more than a template may have.
-fn read_limited(reader: impl io::Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(MAX_INPUT_BYTES)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    reader.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
+fn read_baseline(args: &Args, of_run: &RunSettings) -> anyhow::Result<Option<Baseline>> {
+    if args.scope.write_baseline {
+        return Ok(None);
+    }
+    let Some(path) = args.scope.baseline.as_ref().or(of_run.baseline.as_ref()) else {
+        return Ok(None);
+    };
+    let shown = path.display().to_string();
+    let json = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the baseline {shown}; --write-baseline makes it"))?;
+    Ok(Some(Baseline::parse(&json, &shown)?))
+}
+
+/// The working folder as seen from the root of its repository: empty, or with a final `/`.
+fn prefix() -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let root = here.ancestors().find(|folder| folder.join(".git").exists());
+    let below = root.and_then(|root| here.strip_prefix(root).ok());
+    match below.map(|below| below.display().to_string()) {
+        Some(below) if !below.is_empty() => format!("{}/", below.replace('\\', "/")),
+        _ => String::new(),
+    }
 }
 
 /// A path as the user would write it.
-fn shown_path(path: &Path) -> String {
+pub(crate) fn shown_path(path: &Path) -> String {
     let text = path.display().to_string();
     text.strip_prefix("./").unwrap_or(&text).to_owned()
-}
-
-fn print(args: &Args, run: &Run) -> anyhow::Result<()> {
-    let report = &run.report;
-    let mut out = match args.format {
-        Format::Json => headwater_lint::json(report).context("cannot write JSON")?,
-        Format::Text => headwater_lint::text(report, paint(args.color), width()),
-    };
-    if args.statistics && args.format == Format::Text {
-        out.push_str(&statistics(run));
-    }
-    let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(out.as_bytes())
-        .context("cannot write the report")?;
-    stdout.flush().context("cannot write the report")
-}
-
-fn paint(color: Color) -> Paint {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match color {
-        Color::Always => Paint::Colour,
-        Color::Auto if io::stdout().is_terminal() && !no_color => Paint::Colour,
-        Color::Auto | Color::Never => Paint::Plain,
-    }
-}
-
-fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok();
-    columns
-        .and_then(|columns| columns.parse().ok())
-        .unwrap_or(DEFAULT_WIDTH)
-}
-
-/// Findings by rule, the most frequent first.
-fn statistics(run: &Run) -> String {
-    let findings = run
-        .report
-        .judged
-        .iter()
-        .flat_map(|outcome| &outcome.findings);
-    let mut counts = std::collections::BTreeMap::new();
-    for finding in findings {
-        *counts
-            .entry((&finding.code, &finding.rule))
-            .or_insert(0_usize) += 1;
-    }
-    let mut rows: Vec<_> = counts.into_iter().collect();
-    rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    rows.iter()
-        .map(|((code, rule), count)| format!("{count:5}  {code} {rule}\n"))
-        .collect()
 }

@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+mod completions;
 mod demo;
 mod explain;
 mod lint;
+mod lsp;
+mod rules;
 mod sign;
 
 /// Keeps prompts cacheable, and sends each to the worker that already holds its prefix.
@@ -23,6 +26,12 @@ enum Command {
     Lint(lint::Args),
     /// Explain a lint rule: what it finds, what it costs, how to fix it.
     Explain(explain::Args),
+    /// List the lint rules.
+    Rules(rules::Args),
+    /// Serve findings and fixes to an editor (Language Server Protocol on standard input and output).
+    Lsp(lsp::Args),
+    /// Print a script that completes this command line in a shell.
+    Completions(completions::Args),
     /// Clean, tokenize and sign a prompt; print its text and headers.
     Sign(sign::Args),
     /// Watch Headwater against round robin on this machine, with real HTTP and model engines.
@@ -36,6 +45,9 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Lint(args) => lint::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Rules(args) => rules::run(&args),
+        Command::Lsp(args) => lsp::run(&args),
+        Command::Completions(args) => completions::run(&args, &mut Cli::command()),
         Command::Sign(args) => sign::run(&args),
         Command::Demo(args) => demo::run(&args),
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headwater_lint::Skipped;
-use ignore::WalkBuilder;
+use ignore::{Walk, WalkBuilder};
 
 use super::{Named, settings::Settings, shown_path};
 
@@ -44,11 +44,7 @@ impl Inputs {
     }
 
     fn walk(&mut self, root: &Path, settings: &mut Settings) -> anyhow::Result<()> {
-        let walker = WalkBuilder::new(root)
-            .require_git(false)
-            .sort_by_file_path(Ord::cmp)
-            .build();
-        for entry in walker {
+        for entry in walker(root) {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
@@ -70,4 +66,22 @@ impl Inputs {
         }
         Ok(())
     }
+}
+
+/// Every file that is named or stands below a named folder, configs included.
+pub(super) fn all_below(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        let entries = walker(path).flatten();
+        let found = entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        files.extend(found.map(ignore::DirEntry::into_path));
+    }
+    files
+}
+
+fn walker(root: &Path) -> Walk {
+    WalkBuilder::new(root)
+        .require_git(false)
+        .sort_by_file_path(Ord::cmp)
+        .build()
 }

@@ -5,7 +5,8 @@ use headwater_text::{Action, Sighting, Span, inspect, name};
 
 use crate::{
     finding::Finding,
-    rule::{Grouping, Matcher, Rule},
+    matcher::{Grouping, Matcher},
+    rule::Rule,
 };
 
 /// Findings about characters of the static text.

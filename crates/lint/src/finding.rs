@@ -1,9 +1,13 @@
 //! What a rule found.
 
-use headwater_template::Template;
+use headwater_template::{SourceFile, Template};
 use headwater_text::{Position, Span};
 
-use crate::rule::{Code, Rule};
+use crate::{
+    fix::Fix,
+    fixer,
+    rule::{Code, Rule},
+};
 
 /// How bad a finding is; the worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +47,7 @@ pub struct Finding {
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
-    /// Where, in bytes of the source.
+    /// Where, in bytes of the file.
     pub span: Span,
     /// Where it begins.
     pub position: Position,
@@ -56,6 +60,10 @@ pub struct Finding {
     /// Static tokens that cannot be reused because of it, or, for characters, that are lost when
     /// another copy of the text does not have it. An estimate of [`estimate_tokens`].
     pub cost_tokens: usize,
+    /// The same in bytes of static text.
+    pub cost_bytes: usize,
+    /// How the file can be edited so that it is gone.
+    pub fix: Option<Fix>,
 }
 
 /// Four bytes a token, rounded up: the field's rule of thumb for English text.
@@ -64,19 +72,51 @@ pub fn estimate_tokens(bytes: usize) -> usize {
 }
 
 impl Finding {
+    /// A finding at a span of the template.
     pub(crate) fn new(rule: &Rule, template: &Template, span: Span, cost_bytes: usize) -> Self {
         let source = template.source();
+        let mut finding = Self::in_file(rule, source.file(), source.in_file(span), cost_bytes);
+        finding.fix = fixer::fix_for(rule, template, span);
+        finding
+    }
+
+    /// A finding at a span of the file, without a fix.
+    pub(crate) fn in_file(rule: &Rule, file: &SourceFile, span: Span, cost_bytes: usize) -> Self {
         Self {
             rule: rule.id.clone(),
             code: rule.code.clone(),
             severity: rule.severity,
             span,
-            position: source.position(span.start),
-            end: source.position(span.end),
+            position: file.position(span.start),
+            end: file.position(span.end),
             message: rule.message.clone(),
             help: rule.help.clone(),
             cost_tokens: estimate_tokens(cost_bytes),
+            cost_bytes,
+            fix: None,
         }
+    }
+
+    /// A finding at a place of the file that is not in the text of the template.
+    pub(crate) fn at_file(
+        rule: &Rule,
+        template: &Template,
+        in_file: Span,
+        cost_bytes: usize,
+    ) -> Self {
+        let file = template.source().file();
+        Self {
+            span: in_file,
+            position: file.position(in_file.start),
+            end: file.position(in_file.end),
+            fix: None,
+            ..Self::new(rule, template, Span { start: 0, end: 0 }, cost_bytes)
+        }
+    }
+
+    /// The dearest first, then in order of the file.
+    pub(crate) fn by_cost(a: &Self, b: &Self) -> std::cmp::Ordering {
+        (b.cost_tokens, a.span, &a.code).cmp(&(a.cost_tokens, b.span, &b.code))
     }
 
     /// Puts a value in the place of `{key}` in the message.

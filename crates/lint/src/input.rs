@@ -2,14 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use headwater_template::{
-    Recognition, Source, SourceError, SourceErrorKind, Template, Volatility, recognize,
-};
+use headwater_template::{Document, Format, SourceError, SourceErrorKind, Volatility, read};
 
-use crate::{linter::Linter, report::Outcome};
+use crate::{declared, finding::Finding, linter::Linter, report::Outcome};
 
 /// The most bytes of an input that are read. A caller need not load more than one byte more.
 pub const MAX_INPUT_BYTES: usize = headwater_template::MAX_SOURCE_BYTES;
+
+/// A file to judge.
+pub struct Input<'a> {
+    /// Its path; the name says which language it may be.
+    pub path: &'a str,
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// What its folder says about variables.
+    pub declared: &'a BTreeMap<String, Volatility>,
+    /// Gives the bytes of another file that a template includes, by the name that it has there.
+    pub load: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// Counts the tokens of a text; without it four bytes are taken for a token.
+    pub count_tokens: Option<&'a dyn Fn(&str) -> usize>,
+}
 
 /// What became of an input.
 #[derive(Debug)]
@@ -25,6 +37,23 @@ pub enum Checked {
     NotATemplate,
 }
 
+impl<'a> Input<'a> {
+    /// A file that stands alone: other files are not found, and tokens are estimated.
+    pub fn alone(
+        path: &'a str,
+        bytes: &'a [u8],
+        declared: &'a BTreeMap<String, Volatility>,
+    ) -> Self {
+        Self {
+            path,
+            bytes,
+            declared,
+            load: &|_| None,
+            count_tokens: None,
+        }
+    }
+}
+
 impl Linter {
     /// Judges the bytes of a file; `declared` is what its folder says about variables.
     pub fn check(
@@ -33,29 +62,84 @@ impl Linter {
         bytes: &[u8],
         declared: &BTreeMap<String, Volatility>,
     ) -> Checked {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        // Bytes that are no text tell nothing about the language; the name may.
-        let source = Source::from_bytes(bytes);
-        let text = source.as_ref().map(Source::text).unwrap_or_default();
-        let dialect = match recognize(name, text) {
-            Recognition::Known(dialect) => dialect,
-            Recognition::Unsupported(language) => return Checked::Unsupported(language),
-            _ => return Checked::NotATemplate,
+        self.check_input(&Input::alone(path, bytes, declared))
+    }
+
+    /// Judges every prompt in a file.
+    pub fn check_input(&self, input: &Input<'_>) -> Checked {
+        let document = match read(input.path, input.bytes, input.load) {
+            Ok(document) => document,
+            // Bytes that are no text tell nothing about the language; the name may.
+            Err(error) => return unreadable(input, &error),
         };
-        let source = match source {
-            Ok(source) => source,
-            Err(error) => return Checked::Unreadable(in_words(&error)),
-        };
-        let template = Template::parse(source, dialect).with_declared(declared);
-        if let Some(problem) = template.problems().first() {
-            let position = template.source().position(problem.span.start);
-            return Checked::Unreadable(format!("{position}: {}", problem.message));
+        match document.format {
+            Format::Unsupported(language) => return Checked::Unsupported(language),
+            Format::NotATemplate => return Checked::NotATemplate,
+            _ => {}
         }
-        Checked::Judged(Outcome {
-            path: path.to_owned(),
-            text: template.source().text().to_owned(),
-            findings: self.lint(&template),
-        })
+        match problem(&document) {
+            Some(reason) => Checked::Unreadable(reason),
+            None => Checked::Judged(self.judge(document, input)),
+        }
+    }
+
+    fn judge(&self, document: Document, input: &Input<'_>) -> Outcome {
+        let mut findings = Vec::new();
+        let mut templates = Vec::new();
+        for template in document.templates {
+            let declared = declared::expand(input.declared, &template);
+            let template = template.with_declared(&declared);
+            let mut found = self.find(&template);
+            if let Some(count) = input.count_tokens {
+                recount(&mut found, template.static_text(), count);
+            }
+            findings.append(&mut found);
+            templates.push(template);
+        }
+        let (findings, suppressed) = self.settle(&document.file, templates.iter(), findings);
+        Outcome {
+            path: input.path.to_owned(),
+            text: document.file.text().to_owned(),
+            findings,
+            suppressed,
+            notes: document.notes,
+        }
+    }
+}
+
+/// Prices findings by the template's own rate of tokens a byte.
+fn recount(findings: &mut [Finding], static_text: String, count: &dyn Fn(&str) -> usize) {
+    if findings.is_empty() || static_text.is_empty() {
+        return;
+    }
+    let tokens = count(&static_text);
+    for finding in findings {
+        finding.cost_tokens = (finding.cost_bytes * tokens).div_ceil(static_text.len());
+    }
+}
+
+/// The first thing that was not understood, with its place in the file.
+fn problem(document: &Document) -> Option<String> {
+    let own = document
+        .problems
+        .iter()
+        .map(|problem| (problem.span.start, &problem.message));
+    let inside = document.templates.iter().flat_map(|template| {
+        let source = template.source();
+        template
+            .problems()
+            .iter()
+            .map(|problem| (source.in_file(problem.span).start, &problem.message))
+    });
+    let (at, message) = own.chain(inside).min_by_key(|(at, _)| *at)?;
+    Some(format!("{}: {message}", document.file.position(at)))
+}
+
+fn unreadable(input: &Input<'_>, error: &SourceError) -> Checked {
+    match read(input.path, b"", input.load).map(|document| document.format) {
+        Ok(Format::NotATemplate) => Checked::NotATemplate,
+        Ok(Format::Unsupported(language)) => Checked::Unsupported(language),
+        _ => Checked::Unreadable(in_words(error)),
     }
 }
 

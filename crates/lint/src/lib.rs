@@ -23,34 +23,66 @@
 //! It never reads a file, prints, renders a template, counts real tokens (its costs are estimates of four
 //! bytes a token) or asks the network.
 
+mod baseline;
 mod characters;
+mod code;
 mod config;
+mod declared;
+mod duplicate;
 mod explain;
 mod finding;
+mod fingerprint;
+mod fix;
+mod fix_rule;
+mod fixer;
+mod history;
+mod include;
 mod input;
+mod json_order;
+mod line_ends;
 mod linter;
-mod newlines;
+mod lookalikes;
+mod marker;
+mod matcher;
+mod names;
 mod normalization;
 mod pattern;
 mod reordered;
+mod repair;
 mod report;
+mod request;
 mod rule;
 mod rule_file;
 mod rule_set;
+mod rules_page;
 mod seam;
+mod search;
 mod suppression;
+mod turn;
+mod unknown;
 mod volatile;
 
-pub use headwater_template::Volatility;
+pub use headwater_template::{Note, NoteKind, Volatility, may_hold_prompts};
+pub use headwater_text::{Position, Span};
 
 pub use crate::{
-    config::Config,
+    baseline::Baseline,
+    config::{Config, Override},
     explain::{explain, list},
     finding::{Finding, Severity, estimate_tokens},
-    input::{Checked, MAX_INPUT_BYTES},
+    fingerprint::{Fingerprint, NotAFingerprint},
+    fix::{Edit, Fix},
+    fix_rule::{FixKind, FixRule, Safety},
+    input::{Checked, Input, MAX_INPUT_BYTES},
     linter::Linter,
-    report::{Outcome, Paint, Report, Skipped, json, text},
-    rule::{Code, Example, Family, Rule},
+    repair::{Repair, Repaired, apply_fixes},
+    report::{
+        Outcome, Paint, Report, Skipped, TokenCount, concise, github, gitlab, json, junit,
+        markdown, rdjson, rule_markdown, sarif, text,
+    },
+    rule::{Code, Example, Family, Rule, Scope},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
+    rules_page::rules_markdown,
+    suppression::Suppressed,
 };

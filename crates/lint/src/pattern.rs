@@ -26,6 +26,11 @@ impl Patterns {
         list.iter().map(compile).collect::<Result<_, _>>().map(Self)
     }
 
+    /// The patterns as they are compiled.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(Regex::as_str)
+    }
+
     /// Some pattern matches one name of the path, or the whole path with `_` between the names.
     pub(crate) fn matches(&self, path: &str) -> bool {
         if self.0.is_empty() {
@@ -39,8 +44,26 @@ impl Patterns {
     }
 }
 
+/// Compiles expressions that are searched for in text or code.
+pub(crate) fn compile_search(
+    list: &[String],
+    yaml: &str,
+    origin: &str,
+) -> Result<Vec<Regex>, FileError> {
+    let compile = |pattern: &String| {
+        RegexBuilder::new(pattern)
+            .size_limit(MAX_COMPILED_BYTES)
+            .build()
+            .map_err(|_| {
+                let message = format!("`{pattern}` is not a regular expression");
+                rule_file::at(yaml, origin, pattern, message)
+            })
+    };
+    list.iter().map(compile).collect()
+}
+
 /// `userName`, `USER_NAME` and `user-name` as `user_name`.
-fn snake_case(name: &str) -> String {
+pub(crate) fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 4);
     let mut after_lower = false;
     for c in name.chars() {

@@ -6,7 +6,8 @@ use headwater_template::{Atom, AtomKind, Expression, Piece, PieceKind, Template}
 
 use crate::{
     finding::Finding,
-    rule::{Matcher, Place, Reordered, Rule},
+    matcher::{Matcher, Place, Reordered},
+    rule::Rule,
 };
 
 /// What was found, and about which names.
@@ -24,13 +25,15 @@ pub(crate) fn find(
 ) -> Reorderings {
     let mut found = Reorderings::default();
     let mut seen = BTreeSet::new();
+    let last_printed = last_printed(template);
     for (index, piece) in template.pieces().iter().enumerate() {
         let (place, value) = match &piece.kind {
             PieceKind::Loop(value) => (Place::Loop, value),
             PieceKind::Value(value) => (Place::Value, value),
             _ => continue,
         };
-        let is_last = place == Place::Value && !continues(template, index);
+        let is_last =
+            place == Place::Value && !(piece.prose_bytes_after > 0 || Some(index) < last_printed);
         if explained.contains(&index) || piece.in_last_turn || is_last {
             continue;
         }
@@ -59,11 +62,10 @@ pub(crate) fn find(
     found
 }
 
-/// Something is printed after the piece.
-fn continues(template: &Template, index: usize) -> bool {
+/// The last piece that prints a value.
+fn last_printed(template: &Template) -> Option<usize> {
     let prints = |piece: &Piece| matches!(piece.kind, PieceKind::Value(_) | PieceKind::Loop(_));
-    let pieces = template.pieces();
-    pieces[index].prose_bytes_after > 0 || pieces[index + 1..].iter().any(prints)
+    template.pieces().iter().rposition(prints)
 }
 
 fn cost(piece: &Piece) -> usize {
@@ -73,6 +75,12 @@ fn cost(piece: &Piece) -> usize {
 /// The call or filter that loses the order, unless something behind it restores one.
 fn unordered<'e>(reordered: &Reordered, value: &'e Expression) -> Option<&'e Atom> {
     let has = |list: &[String], name: &str| list.iter().any(|each| each == name);
+    if let [atom] = value.atoms.as_slice()
+        && atom.kind == AtomKind::Variable
+        && reordered.variables.matches(&atom.name)
+    {
+        return Some(atom);
+    }
     let at = value.atoms.iter().position(|atom| match atom.kind {
         AtomKind::Filter => has(&reordered.filters, &atom.name),
         AtomKind::Function => has(&reordered.functions, &atom.path),
@@ -90,7 +98,11 @@ fn unordered<'e>(reordered: &Reordered, value: &'e Expression) -> Option<&'e Ato
         .keywords
         .iter()
         .any(|keyword| has(&reordered.unless_keywords, keyword));
-    (!restored && !told).then_some(atom)
+    let follows = reordered.after_filters.is_empty()
+        || value.atoms[..at]
+            .iter()
+            .any(|before| has(&reordered.after_filters, &before.name));
+    (follows && !restored && !told).then_some(atom)
 }
 
 /// What is written out: the first variable, else the call itself.

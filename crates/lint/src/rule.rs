@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use headwater_template::Volatility;
+use headwater_template::Template;
 
 use crate::{
     finding::Severity,
-    pattern::Patterns,
-    rule_file::{self, FileError, MatchFile, ReorderedFile, RuleFile},
+    fix_rule::FixRule,
+    matcher::Matcher,
+    rule_file::{self, FileError, RuleFile},
 };
 
 /// One rule: what it looks for, why it costs, and examples.
@@ -25,8 +26,12 @@ pub struct Rule {
     pub why: String,
     /// The next step, in one line.
     pub help: String,
+    /// How a finding is repaired, if that can be done by an edit.
+    pub fix: Option<FixRule>,
     /// Examples, run as tests.
     pub examples: Vec<Example>,
+    /// Which templates it is about.
+    pub applies_to: Scope,
     pub(crate) message: String,
     pub(crate) matcher: Matcher,
 }
@@ -34,10 +39,14 @@ pub struct Rule {
 /// A template before and after the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
+    /// The name under which the texts are judged; it tells their format.
+    pub path: String,
     /// The rule finds exactly one fault in it, and no rule another one.
     pub bad: String,
     /// No rule finds anything in it.
     pub good: String,
+    /// What the fix makes of the bad one, if it differs from the good one or there is a fix to show.
+    pub fixed: Option<String>,
 }
 
 /// A code such as `HW201`.
@@ -67,6 +76,10 @@ impl Code {
             Some(b'3') => Family::Serialization,
             Some(b'4') => Family::Text,
             Some(b'5') => Family::Seams,
+            Some(b'6') => Family::Providers,
+            Some(b'7') => Family::ChatTemplates,
+            Some(b'8') => Family::History,
+            Some(b'9') => Family::Housekeeping,
             _ => Family::Other,
         }
     }
@@ -92,68 +105,94 @@ pub enum Family {
     Text,
     /// HW5xx: borders between text and values.
     Seams,
+    /// HW6xx: cache markers and minimums of providers.
+    Providers,
+    /// HW7xx: chat templates of models.
+    ChatTemplates,
+    /// HW8xx: the history of a conversation.
+    History,
+    /// HW9xx: the linter's own comments.
+    Housekeeping,
     /// Anything else.
     Other,
 }
 
 impl Family {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Self; 9] = [
+        Self::Order,
+        Self::Values,
+        Self::Serialization,
+        Self::Text,
+        Self::Seams,
+        Self::Providers,
+        Self::ChatTemplates,
+        Self::History,
+        Self::Housekeeping,
+    ];
+
+    /// What its rules are about, as a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Order => "HW1xx: the order of a prompt",
+            Self::Values => "HW2xx: volatile values",
+            Self::Serialization => "HW3xx: how values are written out",
+            Self::Text => "HW4xx: invisible text and encoding",
+            Self::Seams => "HW5xx: seams and blocks",
+            Self::Providers => "HW6xx: markers and minimums of providers",
+            Self::ChatTemplates => "HW7xx: chat templates",
+            Self::History => "HW8xx: history and sessions",
+            Self::Housekeeping => "HW9xx: housekeeping",
+            Self::Other => "other",
+        }
+    }
+
     /// Its cost is paid by every request, not only once two copies of a text part.
     pub fn costs_every_request(self) -> bool {
         matches!(self, Self::Order | Self::Values | Self::Serialization)
     }
 }
 
-/// What a rule looks for. Closed: each kind is one file of this crate.
-#[derive(Clone, Debug)]
-pub(crate) enum Matcher {
-    Value {
-        declared: Option<Volatility>,
-        names: Patterns,
-        functions: Patterns,
-    },
-    Condition,
-    Unknown {
-        static_names: Patterns,
-    },
-    Reordered(Reordered),
-    Characters {
-        classes: Vec<String>,
-        grouping: Grouping,
-    },
-    Newlines,
-    Normalization,
-    Seam {
-        before: Vec<char>,
-    },
-    Suppression,
-}
-
-/// Parameters of [`Matcher::Reordered`].
-#[derive(Clone, Debug)]
-pub(crate) struct Reordered {
-    pub(crate) place: Place,
-    pub(crate) filters: Vec<String>,
-    pub(crate) functions: Vec<String>,
-    pub(crate) methods: Vec<String>,
-    pub(crate) unless_filters: Vec<String>,
-    pub(crate) unless_keywords: Vec<String>,
-}
-
-/// Where content may be reordered.
+/// Which templates a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Loop,
-    Value,
+#[non_exhaustive]
+pub enum Scope {
+    /// All of them.
     Any,
+    /// Prompts of one's own: everything but the chat templates that come with models.
+    Prompts,
+    /// The chat templates that come with models.
+    ChatTemplates,
+    /// Bodies of requests.
+    Requests,
 }
 
-/// Which characters make one finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grouping {
-    /// Those that touch.
-    Adjacent,
-    /// Those on one line.
-    Line,
+impl Scope {
+    const ALL: [Self; 4] = [
+        Self::Any,
+        Self::Prompts,
+        Self::ChatTemplates,
+        Self::Requests,
+    ];
+
+    /// `any`, `prompts`, `chat-templates` or `requests`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Prompts => "prompts",
+            Self::ChatTemplates => "chat-templates",
+            Self::Requests => "requests",
+        }
+    }
+
+    pub(crate) fn holds(self, template: &Template) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Prompts => !template.is_chat_template(),
+            Self::ChatTemplates => template.is_chat_template(),
+            Self::Requests => template.api().is_some(),
+        }
+    }
 }
 
 impl Rule {
@@ -193,6 +232,14 @@ impl Rule {
                 "severity: expected `error`, `warning` or `info`",
             )
         })?;
+        let scope = file.applies_to.as_deref().unwrap_or("any");
+        let scope = Scope::ALL.into_iter().find(|each| each.as_str() == scope);
+        let applies_to = scope.ok_or_else(|| {
+            error(
+                "applies_to:",
+                "applies_to: expected `any`, `prompts`, `chat-templates` or `requests`",
+            )
+        })?;
         if file.examples.is_empty() {
             return Err(error(
                 "examples:",
@@ -200,6 +247,10 @@ impl Rule {
             ));
         }
         let matcher = Matcher::check(file.r#match, yaml, origin)?;
+        let fix = file
+            .fix
+            .map(|fix| FixRule::check(&fix, yaml, origin))
+            .transpose()?;
         let examples = file.examples.into_iter();
         Ok(Self {
             id: file.id,
@@ -208,105 +259,18 @@ impl Rule {
             summary: file.summary,
             why: file.why.trim().to_owned(),
             help: file.help,
+            applies_to,
+            fix,
             examples: examples
                 .map(|e| Example {
+                    path: e.path,
                     bad: e.bad,
                     good: e.good,
+                    fixed: e.fixed,
                 })
                 .collect(),
             message: file.message,
             matcher,
         })
-    }
-}
-
-impl Matcher {
-    fn check(file: MatchFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
-        let error = |needle: &str, message: &str| rule_file::at(yaml, origin, needle, message);
-        let patterns = |list: &[String]| Patterns::compile(list, yaml, origin);
-        let mut found = Vec::new();
-        if let Some(value) = file.value {
-            let declared = match value.declared.as_deref() {
-                None => None,
-                Some(name) => Some(Volatility::from_name(name).ok_or_else(|| {
-                    error(
-                        "declared:",
-                        "match.value.declared: expected `semi_static` or `dynamic`",
-                    )
-                })?),
-            };
-            found.push(Self::Value {
-                declared,
-                names: patterns(&value.names)?,
-                functions: patterns(&value.functions)?,
-            });
-        }
-        if let Some(unknown) = file.unknown {
-            found.push(Self::Unknown {
-                static_names: patterns(&unknown.static_names)?,
-            });
-        }
-        if let Some(reordered) = file.reordered {
-            let place = Place::from_name(&reordered.r#in).ok_or_else(|| {
-                error(
-                    "in:",
-                    "match.reordered.in: expected `loop`, `value` or `any`",
-                )
-            })?;
-            found.push(Self::Reordered(Reordered::new(place, reordered)));
-        }
-        if let Some(characters) = file.characters {
-            let grouping = if characters.once_a_line {
-                Grouping::Line
-            } else {
-                Grouping::Adjacent
-            };
-            found.push(Self::Characters {
-                classes: characters.classes,
-                grouping,
-            });
-        }
-        found.extend(file.seam.map(|seam| Self::Seam {
-            before: seam.before,
-        }));
-        found.extend(file.condition.map(|_| Self::Condition));
-        found.extend(file.newlines.map(|_| Self::Newlines));
-        found.extend(file.normalization.map(|_| Self::Normalization));
-        found.extend(file.suppression.map(|_| Self::Suppression));
-        match (found.pop(), found.is_empty()) {
-            (Some(matcher), true) => Ok(matcher),
-            (None, _) => Err(error(
-                "match:",
-                "match: expected one kind, as in `match: {newlines: {}}`",
-            )),
-            (Some(_), false) => Err(error(
-                "match:",
-                "match: expected one kind, found several; make two rules",
-            )),
-        }
-    }
-}
-
-impl Reordered {
-    fn new(place: Place, file: ReorderedFile) -> Self {
-        Self {
-            place,
-            filters: file.filters,
-            functions: file.functions,
-            methods: file.methods,
-            unless_filters: file.unless_filters,
-            unless_keywords: file.unless_keywords,
-        }
-    }
-}
-
-impl Place {
-    fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "loop" => Some(Self::Loop),
-            "value" => Some(Self::Value),
-            "any" => Some(Self::Any),
-            _ => None,
-        }
     }
 }

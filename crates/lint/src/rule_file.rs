@@ -70,7 +70,9 @@ pub(crate) struct RuleFile {
     pub(crate) message: String,
     pub(crate) why: String,
     pub(crate) help: String,
+    pub(crate) applies_to: Option<String>,
     pub(crate) r#match: MatchFile,
+    pub(crate) fix: Option<FixFile>,
     pub(crate) examples: Vec<ExampleFile>,
 }
 
@@ -81,12 +83,64 @@ pub(crate) struct MatchFile {
     pub(crate) value: Option<ValueFile>,
     pub(crate) condition: Option<EmptyFile>,
     pub(crate) unknown: Option<UnknownFile>,
+    pub(crate) fork: Option<UnknownFile>,
     pub(crate) reordered: Option<ReorderedFile>,
+    pub(crate) include: Option<EmptyFile>,
+    pub(crate) duplicate: Option<DuplicateFile>,
+    pub(crate) json_order: Option<EmptyFile>,
+    pub(crate) text: Option<TextFile>,
+    pub(crate) code: Option<CodeFile>,
     pub(crate) characters: Option<CharactersFile>,
-    pub(crate) newlines: Option<EmptyFile>,
+    pub(crate) lookalikes: Option<EmptyFile>,
+    pub(crate) line_ends: Option<String>,
     pub(crate) normalization: Option<EmptyFile>,
     pub(crate) seam: Option<SeamFile>,
+    pub(crate) turn: Option<String>,
+    pub(crate) opening: Option<String>,
+    pub(crate) history: Option<String>,
+    pub(crate) marker: Option<String>,
+    pub(crate) request: Option<String>,
+    pub(crate) minimum: Option<Vec<MinimumFile>>,
     pub(crate) suppression: Option<EmptyFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DuplicateFile {
+    pub(crate) min_bytes: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextFile {
+    pub(crate) patterns: Vec<String>,
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CodeFile {
+    pub(crate) all: Vec<String>,
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+    pub(crate) unless_declared: Option<String>,
+    pub(crate) r#in: String,
+}
+
+/// One minimum of a provider; date and source are for whoever reads the rule.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MinimumFile {
+    pub(crate) api: String,
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+    pub(crate) tokens: usize,
+    #[serde(rename = "date")]
+    pub(crate) _date: String,
+    #[serde(rename = "source")]
+    pub(crate) _source: String,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +151,7 @@ pub(crate) struct EmptyFile {}
 #[serde(deny_unknown_fields)]
 pub(crate) struct ValueFile {
     pub(crate) declared: Option<String>,
+    pub(crate) grain: Option<String>,
     #[serde(default)]
     pub(crate) names: Vec<String>,
     #[serde(default)]
@@ -115,11 +170,15 @@ pub(crate) struct UnknownFile {
 pub(crate) struct ReorderedFile {
     pub(crate) r#in: String,
     #[serde(default)]
+    pub(crate) variables: Vec<String>,
+    #[serde(default)]
     pub(crate) filters: Vec<String>,
     #[serde(default)]
     pub(crate) functions: Vec<String>,
     #[serde(default)]
     pub(crate) methods: Vec<String>,
+    #[serde(default)]
+    pub(crate) after_filters: Vec<String>,
     #[serde(default)]
     pub(crate) unless_filters: Vec<String>,
     #[serde(default)]
@@ -138,11 +197,28 @@ pub(crate) struct CharactersFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeamFile {
     pub(crate) before: Vec<char>,
+    #[serde(default)]
+    pub(crate) begins_with_digit: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FixFile {
+    pub(crate) kind: String,
+    pub(crate) safety: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExampleFile {
+    /// The name under which the texts are judged; it tells their format.
+    #[serde(default = "default_path")]
+    pub(crate) path: String,
     pub(crate) bad: String,
     pub(crate) good: String,
+    pub(crate) fixed: Option<String>,
+}
+
+fn default_path() -> String {
+    "example.j2".to_owned()
 }

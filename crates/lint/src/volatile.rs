@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_template::{
-    Atom, AtomKind, Expression, MIN_PROSE_BYTES, Piece, PieceKind, Template, Volatility,
-};
+use headwater_template::{Atom, AtomKind, Expression, MIN_PROSE_BYTES, Piece, PieceKind, Template};
+use headwater_text::Span;
 
 use crate::{
-    finding::Finding,
-    reordered::Reorderings,
-    rule::{Family, Matcher, Rule},
+    code::Code,
+    finding::{Finding, estimate_tokens},
+    matcher::Matcher,
+    names::Namer,
+    rule::{Family, Rule},
 };
 
 /// What was found, and which pieces it explains.
@@ -19,14 +20,17 @@ pub(crate) struct Volatiles {
     /// Indices of pieces that hold a reported value.
     pub(crate) pieces: BTreeSet<usize>,
     /// First names of reported values.
-    roots: BTreeSet<String>,
+    pub(crate) roots: BTreeSet<String>,
 }
 
 /// Findings of rules about values and conditions.
-pub(crate) fn find(rules: &[Rule], template: &Template) -> Volatiles {
+pub(crate) fn find(namer: &Namer<'_>, code: &Code<'_>) -> Volatiles {
+    let template = code.template;
+    let history = code.history_loops().last();
     let mut judge = Judge {
-        rules,
+        namer,
         template,
+        history: history.map(|block| code.tags[block.open].span.start),
         found: Volatiles::default(),
         reported: BTreeMap::new(),
     };
@@ -40,12 +44,15 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Volatiles {
             judge.condition(piece, condition);
         }
     }
+    judge.hidden_functions();
     judge.found
 }
 
 struct Judge<'a> {
-    rules: &'a [Rule],
+    namer: &'a Namer<'a>,
     template: &'a Template,
+    /// Where the last loop over the messages of a conversation begins.
+    history: Option<usize>,
     found: Volatiles,
     /// By rule and first name: the finding that speaks for all uses, or none for a loop that costs
     /// nothing, and so neither do its items.
@@ -54,7 +61,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn value(&mut self, index: usize, piece: &Piece, value: &Expression) {
-        let Some((rule, atom)) = classify(self.rules, self.template, value) else {
+        let Some((rule, atom)) = self.namer.classify(value) else {
             return;
         };
         let key = (rule.id.clone(), atom.root().to_owned());
@@ -67,10 +74,14 @@ impl Judge<'_> {
                 }
             }
             Some(None) => {}
-            None if piece.precedes_prose() => {
+            None if piece.precedes_prose() || self.precedes_history(rule, piece) => {
                 let span = if atom.derived { piece.span } else { atom.span };
                 let finding = Finding::new(rule, self.template, span, piece.static_bytes_after)
-                    .with("name", &name(atom));
+                    .with("name", &name(atom))
+                    .with(
+                        "before",
+                        &estimate_tokens(self.static_bytes_before(span)).to_string(),
+                    );
                 self.found.findings.push(finding);
                 self.found.pieces.insert(index);
                 self.found.roots.insert(key.1.clone());
@@ -84,9 +95,48 @@ impl Judge<'_> {
         }
     }
 
+    /// Functions of rules for chat templates that are printed together with the messages: a value that
+    /// is volatile for two reasons is named after the first.
+    fn hidden_functions(&mut self) {
+        for piece in self.template.pieces() {
+            let (PieceKind::Value(value) | PieceKind::Loop(value)) = &piece.kind else {
+                continue;
+            };
+            for atom in &value.atoms {
+                let rule = self.namer.function(atom);
+                let Some(rule) = rule.filter(|rule| rule.code.family() == Family::ChatTemplates)
+                else {
+                    continue;
+                };
+                let key = (rule.id.clone(), atom.root().to_owned());
+                if self.history.is_none() || self.reported.contains_key(&key) {
+                    continue;
+                }
+                let before = estimate_tokens(self.static_bytes_before(piece.span)).to_string();
+                let finding = Finding::new(rule, self.template, atom.span, 0)
+                    .with("name", &name(atom))
+                    .with("before", &before);
+                self.found.findings.push(finding);
+                self.reported.insert(key, None);
+            }
+        }
+    }
+
+    /// A whole conversation that only grows stands behind it, and is lost with it.
+    fn precedes_history(&self, rule: &Rule, piece: &Piece) -> bool {
+        let about_history = matches!(rule.code.family(), Family::ChatTemplates | Family::History);
+        about_history && self.history.is_some_and(|start| piece.span.end <= start)
+    }
+
+    fn static_bytes_before(&self, span: Span) -> usize {
+        let all = self.template.static_bytes_from(0);
+        all - self.template.static_bytes_from(span.start).min(all)
+    }
+
     /// A condition forks the prefix if it is as volatile as a value that would be reported.
     fn condition(&mut self, piece: &Piece, condition: &Expression) {
         let Some(rule) = self
+            .namer
             .rules
             .iter()
             .find(|rule| matches!(rule.matcher, Matcher::Condition))
@@ -94,7 +144,7 @@ impl Judge<'_> {
             return;
         };
         let forks = piece.precedes_prose() && piece.static_bytes_within >= MIN_PROSE_BYTES;
-        let Some((class, atom)) = classify(self.rules, self.template, condition) else {
+        let Some((class, atom)) = self.namer.classify(condition) else {
             return;
         };
         // Which messages there are decides about the structure of every chat prompt.
@@ -131,97 +181,4 @@ fn name(atom: &Atom) -> String {
         AtomKind::Function | AtomKind::Method => format!("{}()", atom.path),
         AtomKind::Variable | AtomKind::Filter => atom.path.clone(),
     }
-}
-
-/// The rule that names the volatility of a value, and the part of it that is volatile.
-///
-/// What is declared counts more than a name, and a name says more about a dynamic value than the
-/// declaration does.
-fn classify<'r, 'e>(
-    rules: &'r [Rule],
-    template: &Template,
-    value: &'e Expression,
-) -> Option<(&'r Rule, &'e Atom)> {
-    for rule in rules {
-        let Matcher::Value {
-            names, functions, ..
-        } = &rule.matcher
-        else {
-            continue;
-        };
-        let named = |atom: &&Atom| match atom.kind {
-            AtomKind::Variable => {
-                let declared = template.volatility(atom);
-                declared.is_none_or(|v| v == Volatility::Dynamic) && names.matches(&atom.path)
-            }
-            AtomKind::Function | AtomKind::Method => functions.matches(&atom.path),
-            AtomKind::Filter => false,
-        };
-        if let Some(atom) = value.atoms.iter().find(named) {
-            return Some((rule, atom));
-        }
-    }
-    let of = |volatility| declared(rules, template, value, volatility);
-    of(Volatility::Dynamic).or_else(|| of(Volatility::SemiStatic))
-}
-
-fn declared<'r, 'e>(
-    rules: &'r [Rule],
-    template: &Template,
-    value: &'e Expression,
-    volatility: Volatility,
-) -> Option<(&'r Rule, &'e Atom)> {
-    let is_for = |rule: &&Rule| matches!(&rule.matcher, Matcher::Value { declared, .. } if *declared == Some(volatility));
-    let rule = rules.iter().find(is_for)?;
-    Some((rule, template.declared(value, volatility)?))
-}
-
-/// Names about which nothing is known, in one finding a template.
-pub(crate) fn find_unknown(
-    rules: &[Rule],
-    template: &Template,
-    volatile: &Volatiles,
-    reordered: &Reorderings,
-) -> Vec<Finding> {
-    let unknown = rules.iter().find_map(|rule| match &rule.matcher {
-        Matcher::Unknown { static_names } => Some((rule, static_names)),
-        _ => None,
-    });
-    let Some((rule, static_names)) = unknown else {
-        return Vec::new();
-    };
-    let mut first = None;
-    let mut names: Vec<&str> = Vec::new();
-    let mut harmless_loops = BTreeSet::new();
-    for (index, piece) in template.pieces().iter().enumerate() {
-        let (PieceKind::Value(value) | PieceKind::Loop(value)) = &piece.kind else {
-            continue;
-        };
-        if volatile.pieces.contains(&index) || classify(rules, template, value).is_some() {
-            continue;
-        }
-        let open = value.atoms.iter().filter(|atom| {
-            atom.kind == AtomKind::Variable
-                && template.volatility(atom).is_none()
-                && !static_names.matches(atom.root())
-                && !reordered.roots.contains(atom.root())
-                && !volatile.roots.contains(atom.root())
-        });
-        for atom in open {
-            if !piece.precedes_prose() {
-                if matches!(piece.kind, PieceKind::Loop(_)) {
-                    harmless_loops.insert(atom.root());
-                }
-            } else if !harmless_loops.contains(atom.root()) && !names.contains(&atom.root()) {
-                names.push(atom.root());
-                let span = if atom.derived { piece.span } else { atom.span };
-                first.get_or_insert((span, piece.static_bytes_after));
-            }
-        }
-    }
-    let Some((span, cost)) = first else {
-        return Vec::new();
-    };
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    vec![Finding::new(rule, template, span, cost).with("names", &quoted.join(", "))]
 }

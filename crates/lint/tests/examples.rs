@@ -2,14 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use headwater_lint::{Linter, RuleSet};
-use headwater_template::{Dialect, Source, Template};
+use headwater_lint::{Checked, Example, Linter, RuleSet};
 
-fn findings(linter: &Linter, text: &str) -> Vec<String> {
-    let source = Source::from_bytes(text.as_bytes()).unwrap();
-    let template = Template::parse(source, Dialect::Jinja);
-    assert_eq!(template.problems(), [], "{text}");
-    let found = linter.lint(&template).into_iter();
+fn findings(linter: &Linter, example: &Example, text: &str) -> Vec<String> {
+    let checked = linter.check(&example.path, text.as_bytes(), &Default::default());
+    let Checked::Judged(outcome) = checked else {
+        return vec![format!("{checked:?}")];
+    };
+    let found = outcome.findings.into_iter();
     found
         .map(|finding| {
             format!(
@@ -26,13 +26,19 @@ fn bad_examples_give_one_finding_and_good_ones_none() {
     let mut wrong = Vec::new();
     for rule in linter.rules().rules() {
         for (number, example) in rule.examples.iter().enumerate() {
-            let found = findings(&linter, &example.bad);
+            let found = findings(&linter, example, &example.bad);
             if found.len() != 1 || !found[0].starts_with(&format!("{} at", rule.id)) {
                 wrong.push(format!("{} bad {number}: {found:#?}", rule.id));
             }
-            let found = findings(&linter, &example.good);
-            if !found.is_empty() {
-                wrong.push(format!("{} good {number}: {found:#?}", rule.id));
+            let clean = [
+                ("good", Some(&example.good)),
+                ("fixed", example.fixed.as_ref()),
+            ];
+            for (name, text) in clean {
+                let found = text.map(|text| findings(&linter, example, text));
+                if let Some(found) = found.filter(|found| !found.is_empty()) {
+                    wrong.push(format!("{} {name} {number}: {found:#?}", rule.id));
+                }
             }
         }
     }
@@ -44,7 +50,7 @@ fn messages_leave_no_placeholder() {
     let linter = Linter::new(RuleSet::builtin().unwrap());
     for rule in linter.rules().rules() {
         for example in &rule.examples {
-            for found in findings(&linter, &example.bad) {
+            for found in findings(&linter, example, &example.bad) {
                 assert!(!found.contains(['{', '}']), "{found}");
             }
         }

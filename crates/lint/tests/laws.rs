@@ -82,7 +82,7 @@ proptest! {
                 prop_assert!(source.get(finding.span.start..finding.span.end).is_some());
                 prop_assert!(seen.insert((finding.rule.clone(), finding.span)), "{} twice", finding.rule);
             }
-            let report = Report { judged: vec![outcome], skipped: Vec::new() };
+            let report = Report { judged: vec![outcome], ..Report::default() };
             prop_assert!(!text(&report, Paint::Plain, 80).is_empty());
             prop_assert!(json(&report).is_ok());
         }

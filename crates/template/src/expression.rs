@@ -3,6 +3,8 @@
 use headwater_text::Span;
 use minijinja::machinery::{self, WhitespaceConfig, ast};
 
+use crate::tree::Node;
+
 /// An expression, reduced to what decides whether its value is stable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expression {
@@ -71,11 +73,18 @@ pub(crate) enum Statement {
         defaults: Vec<Expression>,
     },
     Call(Expression),
-    /// It brings text from elsewhere: `include`.
-    Include,
-    /// It prints nothing: `import`, `do`, `extends`.
+    /// It brings text from the first of these that there is, perhaps from none.
+    Include(Vec<String>, bool),
+    Extends(Vec<String>),
+    Import {
+        from: Vec<String>,
+        alias: Option<String>,
+        names: Vec<(String, String)>,
+    },
+    /// It prints nothing: `do`, `break`.
     Silent,
-    /// Its body is printed where it stands: `block`, `filter`, `autoescape`.
+    Block(String),
+    /// Its body is printed where it stands: `filter`, `autoescape`.
     Group,
 }
 
@@ -83,12 +92,75 @@ pub(crate) enum Statement {
 #[derive(Debug)]
 pub(crate) struct Unparsed(pub(crate) String);
 
-/// Parses a whole `{{ … }}` tag that begins at byte `base` of the source.
-pub(crate) fn parse_output(tag: &str, base: usize) -> Result<Expression, Unparsed> {
+/// Parses a whole `{{ … }}` tag that stands at `span` of the source: what it prints, in order.
+pub(crate) fn parse_output(tag: &str, span: Span) -> Result<Vec<Node>, Unparsed> {
     with_first_child(tag, |stmt| match stmt {
-        ast::Stmt::EmitExpr(emit) => Ok(reduce(&emit.expr, base)),
+        ast::Stmt::EmitExpr(emit) => Ok(printed(&emit.expr, span)),
         _ => Err(Unparsed("expected an expression".to_owned())),
     })
+}
+
+/// A printed expression, cut at the texts in it: `'Now: ' ~ now`.
+fn printed(expr: &ast::Expr<'_>, span: Span) -> Vec<Node> {
+    let mut operands = Vec::new();
+    concatenated(expr, &mut operands);
+    let texts = operands
+        .iter()
+        .filter_map(|operand| operand.as_const().map(|value| value.as_str().is_some()));
+    if !texts.into_iter().any(|is_text| is_text) {
+        let value = reduce(expr, span.start);
+        return vec![Node::Output { span, value }];
+    }
+    let mut nodes = Vec::new();
+    for operand in operands {
+        let constant = operand.as_const();
+        match constant.as_ref().and_then(|value| value.as_str()) {
+            Some(text) => nodes.push(Node::Literal {
+                span: place(operand, span.start),
+                text: text.to_owned(),
+            }),
+            None => {
+                let value = reduce(operand, span.start);
+                nodes.push(Node::Output { span, value });
+            }
+        }
+    }
+    nodes
+}
+
+/// The operands of a chain of `+` and `~`, from the left.
+fn concatenated<'e, 's>(expr: &'e ast::Expr<'s>, operands: &mut Vec<&'e ast::Expr<'s>>) {
+    match expr {
+        ast::Expr::BinOp(node)
+            if matches!(node.op, ast::BinOpKind::Add | ast::BinOpKind::Concat) =>
+        {
+            concatenated(&node.left, operands);
+            concatenated(&node.right, operands);
+        }
+        _ => operands.push(expr),
+    }
+}
+
+fn place(expr: &ast::Expr<'_>, base: usize) -> Span {
+    let span = whole(expr, expr.span());
+    let offset = |at: u32| base + usize::try_from(at).unwrap_or_default();
+    Span::new(offset(span.start_offset), offset(span.end_offset))
+}
+
+/// The names of templates that an expression gives; none if only the rendering tells.
+fn template_names(expr: &ast::Expr<'_>) -> Vec<String> {
+    let Some(value) = expr.as_const() else {
+        return Vec::new();
+    };
+    match value.as_str() {
+        Some(name) => vec![name.to_owned()],
+        None => {
+            let names = value.try_iter().into_iter().flatten();
+            names
+                .filter_map(|name| name.as_str().map(str::to_owned))
+                .collect()
+        }
+    }
 }
 
 /// Parses the condition of an `elif` from byte `base` of the source.
@@ -152,19 +224,27 @@ fn statement(stmt: &ast::Stmt<'_>, base: usize) -> Statement {
             atoms.call(&node.call, node.call.span());
             Statement::Call(Expression { atoms: atoms.found })
         }
-        ast::Stmt::Include(_) => Statement::Include,
-        ast::Stmt::Import(_)
-        | ast::Stmt::FromImport(_)
-        | ast::Stmt::Extends(_)
-        | ast::Stmt::Do(_)
-        | ast::Stmt::Continue(_)
-        | ast::Stmt::Break(_) => Statement::Silent,
+        ast::Stmt::Include(node) => {
+            Statement::Include(template_names(&node.name), node.ignore_missing)
+        }
+        ast::Stmt::Extends(node) => Statement::Extends(template_names(&node.name)),
+        ast::Stmt::Import(node) => Statement::Import {
+            from: template_names(&node.expr),
+            alias: names(&node.name).into_iter().next(),
+            names: Vec::new(),
+        },
+        ast::Stmt::FromImport(node) => Statement::Import {
+            from: template_names(&node.expr),
+            alias: None,
+            names: node.names.iter().filter_map(imported).collect(),
+        },
+        ast::Stmt::Block(node) => Statement::Block(node.name.to_owned()),
+        ast::Stmt::Do(_) | ast::Stmt::Continue(_) | ast::Stmt::Break(_) => Statement::Silent,
         ast::Stmt::Template(_)
         | ast::Stmt::EmitExpr(_)
         | ast::Stmt::EmitRaw(_)
         | ast::Stmt::AutoEscape(_)
-        | ast::Stmt::FilterBlock(_)
-        | ast::Stmt::Block(_) => Statement::Group,
+        | ast::Stmt::FilterBlock(_) => Statement::Group,
     }
 }
 
@@ -320,6 +400,16 @@ impl Atoms {
             derived: false,
         });
     }
+}
+
+/// The name of a macro where it is defined, and where it is imported.
+fn imported((name, alias): &(ast::Expr<'_>, Option<ast::Expr<'_>>)) -> Option<(String, String)> {
+    let name = names(name).into_iter().next()?;
+    let alias = alias
+        .as_ref()
+        .and_then(|alias| names(alias).into_iter().next());
+    let here = alias.unwrap_or_else(|| name.clone());
+    Some((name, here))
 }
 
 /// The span of a path or call with what it hangs on: the parser's own begins at the last dot.

@@ -1,48 +1,21 @@
 //! The template as the model sees it: pieces in order, macros and captured text put in their places.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use headwater_text::Span;
 
+mod files;
+
 use crate::{
+    document::Note,
     expression::{Atom, AtomKind, Expression},
+    piece::{Piece, PieceKind, piece},
     role::{Role, RoleMark, marks},
-    scope::{Binding, MacroParts, Scopes},
+    scope::{Binding, Body, MacroParts, Scopes},
     tree::{Arm, Node},
+    units::Unit,
     weight::{Weight, weigh},
 };
-
-/// A part of the prompt, in the order in which the model reads it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Where it stands in the source, in bytes. A macro's pieces stand in the macro.
-    pub span: Span,
-    /// What it is.
-    pub kind: PieceKind,
-    /// Static bytes that may follow it in the prompt: without marks of roles, and with the longest
-    /// way through every condition.
-    pub static_bytes_after: usize,
-    /// Those of them that are more than markup and labels (`</context>`, `Question:`).
-    pub prose_bytes_after: usize,
-    /// Static bytes inside it: the body of a loop or condition.
-    pub static_bytes_within: usize,
-    /// It belongs to the last message of the user, which is new in every request anyway.
-    pub in_last_turn: bool,
-}
-
-/// Kinds of [`Piece`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PieceKind {
-    /// Static text.
-    Text,
-    /// A printed value, with everything that it is made of.
-    Value(Expression),
-    /// A loop over a value; its body follows.
-    Loop(Expression),
-    /// A condition; its ways follow.
-    Condition(Expression),
-    /// Text from another file.
-    Include,
-}
 
 /// Pieces and how they nest, for measuring.
 pub(crate) enum Flow {
@@ -60,40 +33,95 @@ pub(crate) struct Laid {
     pub(crate) marks: Vec<RoleMark>,
 }
 
+/// What comes before the name of a partial that a template defines itself.
+pub(crate) const PARTIAL: &str = "partial ";
 /// A macro in a macro in a macro is followed this deep.
 const MAX_INLINE: usize = 8;
 /// Macros that call macros can print without end.
 const MAX_PIECES: usize = 50_000;
+/// Text that is printed again and again counts each time.
+const MAX_TEXT_BYTES: usize = 4 * crate::source::MAX_SOURCE_BYTES;
 
-/// Lays the tree out in order.
-pub(crate) fn lay_out(text: &str, tree: &[Node]) -> (Vec<Laid>, Vec<Flow>) {
+/// What was laid out.
+pub(crate) struct LaidOut {
+    pub(crate) laid: Vec<Laid>,
+    pub(crate) flow: Vec<Flow>,
+    /// What was not followed.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Lays the first of `units` out in order, with what it takes from the others.
+pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
     let mut layout = Layout {
-        text,
+        units,
+        unit: 0,
+        tag: Span::new(0, 0),
+        files: vec![0],
         scopes: Scopes::default(),
+        blocks: BTreeMap::new(),
+        block: None,
         laid: Vec::new(),
+        notes: Vec::new(),
         inlined: 0,
+        bodies: Vec::new(),
         optional: 0,
+        text_bytes: 0,
     };
     layout.scopes.enter();
-    let flow = layout.nodes(tree);
-    (layout.laid, flow)
+    let flow = layout.file(0);
+    LaidOut {
+        laid: layout.laid,
+        flow,
+        notes: layout.notes,
+    }
 }
 
 struct Layout<'t> {
-    text: &'t str,
+    units: &'t [Unit<'t>],
+    /// The file whose nodes are laid out.
+    unit: usize,
+    /// The tag of the template that brought them.
+    tag: Span,
+    /// Files around this place.
+    files: Vec<usize>,
     scopes: Scopes<'t>,
+    /// Bodies of each block, that of the template itself first, then those of the ones it extends.
+    blocks: BTreeMap<&'t str, Vec<Body<'t>>>,
+    /// The block that is laid out, and which of its bodies.
+    block: Option<(&'t str, usize)>,
     laid: Vec<Laid>,
+    notes: Vec<Note>,
     /// How deep the macro or capture that is being put in place lies.
     inlined: usize,
+    /// The bodies that are being put in place.
+    bodies: Vec<Body<'t>>,
     /// How many conditions and loops lie around this place.
     optional: usize,
+    /// Bytes of text so far.
+    text_bytes: usize,
 }
 
 impl<'t> Layout<'t> {
+    /// The place in the template of a place in the file at hand.
+    fn here(&self, span: Span) -> Span {
+        if self.unit == 0 { span } else { self.tag }
+    }
+
+    fn resolve(&self, expression: &Expression) -> Vec<Atom> {
+        let mut atoms = self.scopes.resolve(expression);
+        if self.unit != 0 {
+            for atom in atoms.iter_mut().filter(|atom| !atom.derived) {
+                atom.span = self.tag;
+                atom.derived = true;
+            }
+        }
+        atoms
+    }
+
     fn nodes(&mut self, nodes: &'t [Node]) -> Vec<Flow> {
         let mut flow = Vec::new();
         for node in nodes {
-            if self.laid.len() >= MAX_PIECES {
+            if self.laid.len() >= MAX_PIECES || self.text_bytes >= MAX_TEXT_BYTES {
                 break;
             }
             self.node(node, &mut flow);
@@ -103,15 +131,44 @@ impl<'t> Layout<'t> {
 
     fn node(&mut self, node: &'t Node, flow: &mut Vec<Flow>) {
         match node {
-            Node::Text(span) => flow.push(self.text(*span)),
-            Node::Include(span) => flow.push(Flow::Piece(self.lay(*span, PieceKind::Include))),
+            Node::Text(span) => {
+                let units = self.units;
+                flow.push(self.text(*span, &units[self.unit].text[span.start..span.end]));
+            }
+            Node::Include {
+                reference,
+                value,
+                fallback,
+            } => self.include(reference, value, fallback, flow),
+            // It is followed where the file begins.
+            Node::Extends(_) => {}
+            Node::Import {
+                reference,
+                alias,
+                names,
+            } => self.import(reference, alias.as_deref(), names),
+            Node::Block { name, body } => self.block(name, body, flow),
+            Node::Literal { span, text } => flow.push(self.text(*span, text)),
+            Node::Role { span, role } => {
+                let index = self.lay(*span, PieceKind::Role(*role));
+                self.laid[index].marks = vec![RoleMark {
+                    span: Span::new(0, 0),
+                    begins: Some(*role),
+                }];
+                flow.push(Flow::Piece(index));
+            }
+            Node::Marker(marker) => {
+                let at = self.laid.last().map_or(0, |laid| laid.piece.span.end);
+                let index = self.lay(Span::new(at, at), PieceKind::Marker(*marker));
+                flow.push(Flow::Piece(index));
+            }
             Node::Output { span, value } => self.output(*span, value, flow),
             Node::Set { target, value } => {
-                let atoms = self.scopes.resolve(value);
+                let atoms = self.resolve(value);
                 self.set(target, atoms);
             }
             Node::Capture { target, body } => {
-                self.scopes.bind(target, Binding::Captured(body));
+                self.scopes.bind(target, Binding::Captured(self.body(body)));
             }
             Node::Macro {
                 name,
@@ -122,7 +179,7 @@ impl<'t> Layout<'t> {
                 let parts = MacroParts {
                     parameters,
                     defaults,
-                    body,
+                    body: self.body(body),
                 };
                 self.scopes.bind(name, Binding::Macro(parts));
             }
@@ -133,7 +190,7 @@ impl<'t> Layout<'t> {
             Node::Group { names, body } => {
                 self.scopes.enter();
                 for (name, value) in names {
-                    let atoms = self.scopes.resolve(value);
+                    let atoms = self.resolve(value);
                     self.scopes.bind(name, Binding::Value(atoms));
                 }
                 flow.append(&mut self.nodes(body));
@@ -160,21 +217,28 @@ impl<'t> Layout<'t> {
         }
     }
 
-    fn text(&mut self, span: Span) -> Flow {
-        let text = &self.text[span.start..span.end];
+    fn body(&self, nodes: &'t [Node]) -> Body<'t> {
+        Body {
+            nodes,
+            unit: self.unit,
+        }
+    }
+
+    fn text(&mut self, span: Span, text: &str) -> Flow {
+        self.text_bytes += text.len();
         let marks = marks(text);
         let weight = weigh(text, &marks);
-        self.laid.push(Laid {
-            piece: piece(span, PieceKind::Text),
-            weight,
-            marks,
-        });
-        Flow::Piece(self.laid.len() - 1)
+        let index = self.lay(span, PieceKind::Text);
+        let laid = &mut self.laid[index];
+        (laid.weight, laid.marks) = (weight, marks);
+        Flow::Piece(index)
     }
 
     fn lay(&mut self, span: Span, kind: PieceKind) -> usize {
+        let mut piece = piece(self.here(span), kind);
+        piece.from = (self.unit != 0).then(|| Arc::clone(&self.units[self.unit].name));
         self.laid.push(Laid {
-            piece: piece(span, kind),
+            piece,
             weight: Weight::default(),
             marks: Vec::new(),
         });
@@ -195,7 +259,7 @@ impl<'t> Layout<'t> {
         over: &Expression,
         body: impl FnOnce(&mut Self, &[Atom]) -> Vec<Flow>,
     ) -> Flow {
-        let atoms = self.scopes.resolve(over);
+        let atoms = self.resolve(over);
         let place = place(over).unwrap_or(span);
         let index = self.lay(
             place,
@@ -213,7 +277,7 @@ impl<'t> Layout<'t> {
 
     fn way(&mut self, arm: &'t Arm) -> (Option<usize>, Vec<Flow>) {
         let condition = (!arm.condition.atoms.is_empty()).then(|| {
-            let atoms = self.scopes.resolve(&arm.condition);
+            let atoms = self.resolve(&arm.condition);
             self.lay(arm.span, PieceKind::Condition(Expression { atoms }))
         });
         self.optional += 1;
@@ -227,26 +291,23 @@ impl<'t> Layout<'t> {
         let printed = value.atoms.iter().rev().find_map(|atom| {
             match (atom.kind, self.scopes.get(&atom.path)) {
                 (AtomKind::Variable, Some(Binding::Captured(body))) => Some((*body, None)),
-                (AtomKind::Function, Some(Binding::Macro(parts))) => {
+                (AtomKind::Function | AtomKind::Method, Some(Binding::Macro(parts))) => {
                     Some((parts.body, Some(*parts)))
                 }
                 _ => None,
             }
         });
         if let Some((body, parts)) = printed
-            && self.inlined < MAX_INLINE
+            && self.may_inline(body)
         {
-            self.inlined += 1;
-            self.scopes.enter();
-            if let Some(parts) = parts {
-                self.bind_parameters(parts, value);
-            }
-            flow.append(&mut self.nodes(body));
-            self.scopes.leave();
-            self.inlined -= 1;
-            return;
+            return self.inline((body, parts), value, span, flow);
         }
-        let atoms = self.scopes.resolve(value);
+        if let Some((name, index)) = self.block
+            && value.atoms.iter().any(|atom| atom.path == "super")
+        {
+            return self.body_of_block(name, index + 1, flow);
+        }
+        let atoms = self.resolve(value);
         let place = place(value).unwrap_or(span);
         if !atoms.is_empty() {
             flow.push(Flow::Piece(
@@ -257,27 +318,17 @@ impl<'t> Layout<'t> {
 
     /// Every parameter may hold any argument: which one goes where does not change what is volatile.
     fn bind_parameters(&mut self, parts: MacroParts<'t>, call: &Expression) {
-        let mut atoms = self.scopes.resolve(call);
+        let mut atoms = self.resolve(call);
         atoms.retain(|atom| {
-            atom.kind != AtomKind::Function || self.scopes.get(&atom.path).is_none()
+            matches!(atom.kind, AtomKind::Variable | AtomKind::Filter)
+                || self.scopes.get(&atom.path).is_none()
         });
         for default in parts.defaults {
-            atoms.extend(self.scopes.resolve(default));
+            atoms.extend(self.resolve(default));
         }
         for parameter in parts.parameters {
             self.scopes.bind(parameter, Binding::Value(atoms.clone()));
         }
-    }
-}
-
-fn piece(span: Span, kind: PieceKind) -> Piece {
-    Piece {
-        span,
-        kind,
-        static_bytes_after: 0,
-        prose_bytes_after: 0,
-        static_bytes_within: 0,
-        in_last_turn: false,
     }
 }
 

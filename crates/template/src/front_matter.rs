@@ -77,6 +77,12 @@ pub(crate) fn read(text: &str, dialect: Dialect, problems: &mut Vec<Problem>) ->
     }
 }
 
+/// Where the prompt of another file begins.
+pub(crate) fn end(text: &str) -> usize {
+    let top = text.len() - text.trim_start_matches('\u{FEFF}').len();
+    between_rules(text, top).map_or(top, |(_, end)| end)
+}
+
 /// Whose YAML it is: other tools keep their keys in front matter, nobody in our comment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
@@ -85,7 +91,7 @@ enum Home {
 }
 
 /// The YAML between two lines `---`, and the start of the line after the second.
-fn between_rules(text: &str, top: usize) -> Option<(Span, usize)> {
+pub(crate) fn between_rules(text: &str, top: usize) -> Option<(Span, usize)> {
     let mut lines = text[top..].split_inclusive('\n');
     let first = lines.next()?;
     if first.trim_end() != "---" {

@@ -2,8 +2,12 @@
 //! static text and its values reach the model.
 //!
 //! ```text
-//! bytes ─► Source ─► Template { tree, pieces, declared volatility, problems }
+//! file ─► Document ─► Template { source, pieces, parts, markers, declared volatility, problems }
 //! ```
+//!
+//! [`read`] takes a file of any [`Format`]: a template in one of the languages of [`Dialect`], or JSON
+//! and YAML that hold prompts as strings. All offsets of a template are bytes of its own text;
+//! [`Source::in_file`] leads to the file, through escapes and indentation.
 //!
 //! A prefix cache reuses a prompt up to the first byte that differs. So what matters about a template
 //! is not what it prints but *in which order*: every [`Piece`] knows how much static text follows it.
@@ -23,17 +27,26 @@
 //! [`PromptTemplate`] is a template of one's own, in cache order, whose text comes in parts by
 //! [`Volatility`].
 //!
-//! It never reads a clock or a file, follows an include into another file, or decides what a name
-//! means: that `now` is a clock is the linter's knowledge.
+//! It never reads a clock or a file (other files that a template includes are asked of the caller), or
+//! decides what a name means: that `now` is a clock is the linter's knowledge.
 
 mod complexity;
+mod container;
 mod dialect;
+mod document;
 mod expression;
 mod flow;
+mod format;
+mod formats;
 mod front_matter;
+mod language;
 mod marks;
 mod measure;
+mod notation;
+mod offset_map;
 mod order;
+mod part;
+mod piece;
 mod problem;
 mod prompt_template;
 mod render;
@@ -42,18 +55,24 @@ mod scope;
 mod source;
 mod stability;
 mod statement;
+mod syntax;
 mod template;
 mod tree;
+mod units;
+mod variants;
 mod weight;
 
 pub use headwater_text::{Position, Span};
 
 pub use crate::{
-    dialect::{Dialect, Recognition, recognize},
+    dialect::Dialect,
+    document::{Document, Note, NoteKind, may_hold_prompts, read},
     expression::{Atom, AtomKind, Expression},
-    flow::{Piece, PieceKind},
+    format::Format,
     front_matter::Volatility,
     order::{MIN_PROSE_BYTES, OrderFault},
+    part::{ApiKind, Marker, Part, PartKind},
+    piece::{Piece, PieceKind},
     problem::Problem,
     prompt_template::{LoadError, PromptTemplate},
     render::{
@@ -61,7 +80,7 @@ pub use crate::{
         ValuesError,
     },
     role::Role,
-    source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind},
+    source::{MAX_SOURCE_BYTES, Source, SourceError, SourceErrorKind, SourceFile},
     template::Template,
     tree::Comment,
 };

@@ -6,12 +6,34 @@ use headwater_text::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
-    /// System, developer and tool messages, and roles that cannot be told.
+    /// The application: system and developer messages.
+    System,
+    /// A tool or function.
+    Tool,
+    /// Roles that cannot be told.
     Other,
     /// The user.
     User,
     /// The model.
     Assistant,
+}
+
+impl Role {
+    /// `system`, `user`, `assistant`, `tool` or `other`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Tool => "tool",
+            Self::Other => "other",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+
+    /// The role that a chat format calls so.
+    pub(crate) fn from_name(name: &str) -> Self {
+        role(name).unwrap_or(Self::Other)
+    }
 }
 
 /// A mark between messages.
@@ -34,13 +56,13 @@ const FIXED: [(&str, Option<Role>); 17] = [
     ("</s>", None),
     ("<s>", None),
     ("<|begin_of_text|>", None),
-    ("<|system|>", Some(Role::Other)),
+    ("<|system|>", Some(Role::System)),
     ("<|user|>", Some(Role::User)),
     ("<|assistant|>", Some(Role::Assistant)),
     ("<|start_of_role|>", None),
     ("[INST]", Some(Role::User)),
     ("[/INST]", Some(Role::Assistant)),
-    ("<<SYS>>", Some(Role::Other)),
+    ("<<SYS>>", Some(Role::System)),
     ("<</SYS>>", Some(Role::User)),
 ];
 /// Marks with the role behind them, and what closes it.
@@ -68,7 +90,13 @@ pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
             continue;
         }
         line_start = rest.starts_with('\n');
-        at += rest.chars().next().map_or(1, char::len_utf8);
+        at += 1;
+        if !line_start {
+            // No mark begins before one of these; the bytes of a long character are none of them.
+            let ahead = text.as_bytes()[at..].iter();
+            let mut ahead = ahead.take_while(|byte| !matches!(byte, b'<' | b'[' | b'\n'));
+            at += ahead.by_ref().count();
+        }
     }
     marks
 }
@@ -108,10 +136,16 @@ fn line_role(line: &str) -> Option<(usize, Option<Role>)> {
 }
 
 fn role(word: &str) -> Option<Role> {
+    /// `assistant` and `developer`.
+    const LONGEST: usize = 9;
+    if word.len() > LONGEST {
+        return None;
+    }
     match word.to_ascii_lowercase().as_str() {
         "user" | "human" => Some(Role::User),
         "assistant" | "model" | "ai" => Some(Role::Assistant),
-        "system" | "developer" | "tool" | "function" => Some(Role::Other),
+        "system" | "developer" => Some(Role::System),
+        "tool" | "function" | "ipython" => Some(Role::Tool),
         _ => None,
     }
 }
@@ -130,12 +164,12 @@ mod tests {
 
     #[test]
     fn chat_formats() {
-        use Role::{Assistant, Other, User};
+        use Role::{Assistant, Other, System, User};
         check("no marks: none", &[]);
         check(
             "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>",
             &[
-                ("<|im_start|>system\n", Some(Other)),
+                ("<|im_start|>system\n", Some(System)),
                 ("<|im_end|>", None),
                 ("<|im_start|>", Some(Other)),
             ],

@@ -13,9 +13,16 @@ pub(crate) enum Binding<'t> {
     /// Everything that its value was made of.
     Value(Vec<Atom>),
     /// Output that was captured by `{% set x %}…{% endset %}`.
-    Captured(&'t [Node]),
+    Captured(Body<'t>),
     /// A macro.
     Macro(MacroParts<'t>),
+}
+
+/// Nodes, and the file that they are of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'t> {
+    pub(crate) nodes: &'t [Node],
+    pub(crate) unit: usize,
 }
 
 /// A macro, borrowed from the tree.
@@ -23,9 +30,11 @@ pub(crate) enum Binding<'t> {
 pub(crate) struct MacroParts<'t> {
     pub(crate) parameters: &'t [String],
     pub(crate) defaults: &'t [Expression],
-    pub(crate) body: &'t [Node],
+    pub(crate) body: Body<'t>,
 }
 
+/// The path of all that the caller hands over: `.` in Go, `this` in Handlebars.
+pub(crate) const WHOLE: &str = "this";
 /// More origins than this say nothing more about a value.
 const MAX_ATOMS: usize = 128;
 
@@ -94,6 +103,11 @@ fn behind(origin: &Atom, atom: &Atom) -> Atom {
     if origin.kind == AtomKind::Variable
         && let Some((_, tail)) = atom.path.split_once('.')
     {
+        if origin.path == WHOLE {
+            origin.path = tail.to_owned();
+            origin.name = atom.name.clone();
+            return origin;
+        }
         // A chain of loops over itself must not grow without end.
         if origin.path.len() < 256 {
             origin.path = format!("{}.{tail}", origin.path);

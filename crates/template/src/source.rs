@@ -1,20 +1,22 @@
-//! The text of one template with its line table; made from bytes that may be anything.
+//! The text of one template and where each of its bytes stands in the file that it came from.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use headwater_text::{LineTable, Position, Span};
 
-/// The largest template that is read, in bytes. A prompt of 8 MiB is some two million tokens.
+use crate::offset_map::OffsetMap;
+
+/// The largest file that is read, in bytes. A prompt of 8 MiB is some two million tokens.
 pub const MAX_SOURCE_BYTES: usize = 8 * 1024 * 1024;
 
-/// UTF-8 text of a template, and where its lines begin.
-#[derive(Clone, Debug)]
-pub struct Source {
+/// A file as UTF-8 text, with its line table.
+#[derive(Debug)]
+pub struct SourceFile {
     text: String,
     lines: LineTable,
 }
 
-impl Source {
+impl SourceFile {
     /// Checks size and encoding.
     ///
     /// # Errors
@@ -35,19 +37,127 @@ impl Source {
         }
     }
 
-    /// The whole text.
+    /// The whole text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text of a span; empty if the span is not one of this source.
-    pub fn slice(&self, span: Span) -> &str {
-        self.text.get(span.start..span.end).unwrap_or_default()
-    }
-
-    /// Line and column of a byte offset, both from 1, the column in characters.
+    /// Line and column of a byte of the file, both from 1, the column in characters.
     pub fn position(&self, offset: usize) -> Position {
         self.lines.position(offset)
+    }
+}
+
+/// The text of one template: a whole file, or what strings inside a file stand for.
+///
+/// All offsets of the template's API are bytes of [`text`](Self::text). [`in_file`](Self::in_file) and
+/// [`position`](Self::position) lead to the file.
+#[derive(Clone, Debug)]
+pub struct Source {
+    file: Arc<SourceFile>,
+    /// None where the template is the whole file.
+    decoded: Option<Arc<Decoded>>,
+}
+
+/// Text that is written with escapes or indentation in its file.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) text: String,
+    pub(crate) map: OffsetMap,
+}
+
+impl Source {
+    /// Makes a template of a whole file; checks size and encoding.
+    ///
+    /// # Errors
+    /// As [`SourceFile::from_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SourceError> {
+        SourceFile::from_bytes(bytes).map(|file| Self::whole(Arc::new(file)))
+    }
+
+    /// The whole of a file.
+    pub fn whole(file: Arc<SourceFile>) -> Self {
+        Self {
+            file,
+            decoded: None,
+        }
+    }
+
+    /// Text inside a file.
+    pub(crate) fn inside(file: Arc<SourceFile>, decoded: Decoded) -> Self {
+        Self {
+            file,
+            decoded: Some(Arc::new(decoded)),
+        }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Arc<SourceFile> {
+        &self.file
+    }
+
+    /// The template is the whole file, so that its offsets are the file's.
+    pub fn is_whole_file(&self) -> bool {
+        self.decoded.is_none()
+    }
+
+    /// The whole text of the template.
+    pub fn text(&self) -> &str {
+        match &self.decoded {
+            None => &self.file.text,
+            Some(decoded) => &decoded.text,
+        }
+    }
+
+    /// The text of a span; empty if the span is not one of this source.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text().get(span.start..span.end).unwrap_or_default()
+    }
+
+    /// Where a span of the template stands in the file, in bytes.
+    ///
+    /// A character that is written as an escape has the whole escape. A span over several strings has
+    /// the part in the string in which it begins.
+    pub fn in_file(&self, span: Span) -> Span {
+        match &self.decoded {
+            None => span,
+            Some(decoded) => decoded.map.in_file(span),
+        }
+    }
+
+    /// Line and column in the file of a byte of the template, both from 1, the column in characters.
+    pub fn position(&self, offset: usize) -> Position {
+        let at = self.in_file(Span::new(offset, offset)).start;
+        self.file.position(at)
+    }
+
+    /// The byte of the template that stands at a byte of the file; none if it is not of the template.
+    pub fn in_text(&self, offset: usize) -> Option<usize> {
+        match &self.decoded {
+            None => (offset <= self.file.text.len()).then_some(offset),
+            Some(decoded) => decoded.map.in_text(offset),
+        }
+    }
+
+    /// How to write `replacement` in the file so that the template reads it in the place of `span`;
+    /// it takes the place of [`in_file`](Self::in_file) of the span.
+    ///
+    /// None where that cannot be said safely: in folded YAML, across strings, or for characters that
+    /// the notation cannot hold. [`edit`](Self::edit) can say more.
+    pub fn encode(&self, span: Span, replacement: &str) -> Option<String> {
+        let (place, written) = self.edit(span, replacement)?;
+        (place == self.in_file(span)).then_some(written)
+    }
+
+    /// What to write, and in the place of which bytes of the file, so that the template reads
+    /// `replacement` in the place of `span`. Whole lines of a YAML block go with their indentation.
+    ///
+    /// None where that cannot be said safely.
+    pub fn edit(&self, span: Span, replacement: &str) -> Option<(Span, String)> {
+        match &self.decoded {
+            None => Some((span, replacement.to_owned())),
+            Some(decoded) => decoded.map.edit(&self.file.text, span, replacement),
+        }
     }
 }
 

@@ -98,7 +98,18 @@ impl<'a, F: Fn(&Atom) -> Option<Volatility>> Walk<'a, F> {
     fn node(&mut self, node: &'a Node) -> Volatility {
         match node {
             Node::Text(_) => Volatility::Static,
-            Node::Include(span) => self.border(*span, Volatility::Dynamic),
+            Node::Include { reference, .. } => self.border(reference.span, Volatility::Dynamic),
+            Node::Extends(_)
+            | Node::Import { .. }
+            | Node::Literal { .. }
+            | Node::Role { .. }
+            | Node::Marker(_) => Volatility::Static,
+            Node::Block { body, .. } => {
+                self.enter();
+                let volatility = self.nodes(body);
+                self.leave();
+                volatility
+            }
             Node::Output { span, value } => {
                 let volatility = self.value(value);
                 self.border(*span, volatility)

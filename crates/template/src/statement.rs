@@ -7,7 +7,7 @@ use crate::{
     expression::{self, Expression, Statement, Unparsed},
     marks::{inner, keyword},
     problem::Problem,
-    tree::{Arm, Node},
+    tree::{Arm, Node, Reference},
 };
 
 /// The effect of a statement tag.
@@ -40,15 +40,24 @@ pub(crate) enum Opened {
         keyword: String,
         names: Vec<(String, Expression)>,
     },
+    Block {
+        name: String,
+    },
+    /// Printed if it has a value, which its names hold: `{{#with user}}`.
+    Scope {
+        names: Vec<(String, Expression)>,
+    },
+    /// A part that is printed where its name is called, else here.
+    Partial(Reference, Expression),
 }
 
 /// Tags with a body that is printed in place, though the engine at hand does not know them.
 const FOREIGN_GROUPS: [&str; 2] = ["generation", "trans"];
 
 /// Reads an `{{ … }}` tag.
-pub(crate) fn read_output(tag: &str, span: Span) -> Result<Expression, Problem> {
+pub(crate) fn read_output(tag: &str, span: Span) -> Result<Vec<Node>, Problem> {
     check_depth(tag, span)?;
-    expression::parse_output(tag, span.start).map_err(|error| unparsed(error, span))
+    expression::parse_output(tag, span).map_err(|error| unparsed(error, span))
 }
 
 /// Reads a `{% … %}` tag.
@@ -116,9 +125,32 @@ fn step(statement: Statement, word: &str, span: Span) -> Step {
             Expression::default(),
         ),
         Statement::Call(value) => Step::Open(Opened::Call(value), Expression::default()),
-        Statement::Include => Step::Node(Node::Include(span)),
+        Statement::Include(names, is_optional) => Step::Node(Node::Include {
+            reference: Reference {
+                span,
+                names,
+                is_optional,
+            },
+            value: Expression::default(),
+            fallback: Vec::new(),
+        }),
+        Statement::Extends(names) => Step::Node(Node::Extends(reference(span, names))),
+        Statement::Import { from, alias, names } => Step::Node(Node::Import {
+            reference: reference(span, from),
+            alias,
+            names,
+        }),
+        Statement::Block(name) => Step::Open(Opened::Block { name }, Expression::default()),
         Statement::Silent => Step::Nothing,
         Statement::Group => open_group(word, Vec::new()),
+    }
+}
+
+fn reference(span: Span, names: Vec<String>) -> Reference {
+    Reference {
+        span,
+        names,
+        is_optional: false,
     }
 }
 
@@ -168,11 +200,14 @@ impl Opened {
             Self::Macro { .. } => "macro",
             Self::Call(_) => "call",
             Self::Group { keyword, .. } => keyword,
+            Self::Block { .. } => "block",
+            Self::Scope { .. } => "with",
+            Self::Partial(..) => "partial",
         }
     }
 
     pub(crate) fn has_arms(&self) -> bool {
-        matches!(self, Self::If | Self::For { .. })
+        matches!(self, Self::If | Self::For { .. } | Self::Scope { .. })
     }
 
     /// The node of the closed tag. `arms` are those of an `if` or `for`, `body` that of any other.
@@ -205,6 +240,22 @@ impl Opened {
             },
             Self::Call(value) => Node::Call { span, value, body },
             Self::Group { names, .. } => Node::Group { names, body },
+            Self::Block { name } => Node::Block { name, body },
+            Self::Scope { names } => scoped(names, arms),
+            Self::Partial(reference, value) => Node::Include {
+                reference,
+                value,
+                fallback: body,
+            },
         }
     }
+}
+
+/// The first way has the names.
+fn scoped(names: Vec<(String, Expression)>, mut arms: Vec<Arm>) -> Node {
+    if let Some(first) = arms.first_mut() {
+        let body = std::mem::take(&mut first.body);
+        first.body.push(Node::Group { names, body });
+    }
+    Node::Branch(arms)
 }

@@ -6,6 +6,7 @@ use crate::{
     expression::Expression,
     marks::{Mark, MarkKind},
     problem::Problem,
+    role::Role,
     statement::{Opened, Step, read_statement},
 };
 
@@ -54,8 +55,52 @@ pub(crate) enum Node {
         names: Vec<(String, Expression)>,
         body: Vec<Node>,
     },
-    /// Text from another file.
-    Include(Span),
+    /// A part that a template which extends this one may replace.
+    Block {
+        name: String,
+        body: Vec<Node>,
+    },
+    /// The template is another one with blocks replaced.
+    Extends(Reference),
+    /// Text from another file, or from a part of this one that has a name.
+    Include {
+        reference: Reference,
+        /// What is handed over.
+        value: Expression,
+        /// Printed if nothing has the name.
+        fallback: Vec<Node>,
+    },
+    /// Macros of another file.
+    Import {
+        reference: Reference,
+        /// Name for all of them: `m` of `m.card()`.
+        alias: Option<String>,
+        /// Single ones: their name there, and here.
+        names: Vec<(String, String)>,
+    },
+    /// Text that a tag prints as it is.
+    Literal {
+        span: Span,
+        text: String,
+    },
+    /// From here on somebody else speaks.
+    Role {
+        span: Span,
+        role: Role,
+    },
+    /// A cache marker.
+    Marker(usize),
+}
+
+/// A tag that names other templates.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    /// The tag.
+    pub(crate) span: Span,
+    /// Names to try in this order; empty if only the rendering tells.
+    pub(crate) names: Vec<String>,
+    /// Nothing is wrong if there is no such template.
+    pub(crate) is_optional: bool,
 }
 
 /// One way through an `if`, or the body or `else` of a loop.
@@ -71,7 +116,7 @@ pub(crate) struct Arm {
 /// A comment with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// From `{#` to `#}`.
+    /// With its delimiters.
     pub span: Span,
     /// What stands between the delimiters, without white space around it.
     pub text: String,
@@ -80,6 +125,8 @@ pub struct Comment {
 /// A tag whose end has not been seen yet.
 struct Frame {
     opened: Opened,
+    /// What its closing tag names.
+    name: String,
     span: Span,
     /// Earlier arms of an `if` or `for`.
     arms: Vec<Arm>,
@@ -88,22 +135,16 @@ struct Frame {
     body: Vec<Node>,
 }
 
-/// Builds the tree of `marks`.
+/// Builds the tree of the marks of a Jinja text.
 pub(crate) fn build(text: &str, marks: &[Mark], problems: &mut Vec<Problem>) -> Vec<Node> {
-    let mut builder = Builder {
-        root: Vec::new(),
-        frames: Vec::new(),
-    };
+    let mut builder = Builder::new(|name| format!("{{% end{name} %}}"));
     for mark in marks {
         let source = &text[mark.span.start..mark.span.end];
         match mark.kind {
             MarkKind::Text => builder.push(Node::Text(mark.span)),
             MarkKind::Comment => {}
             MarkKind::Output => match crate::statement::read_output(source, mark.span) {
-                Ok(value) => builder.push(Node::Output {
-                    span: mark.span,
-                    value,
-                }),
+                Ok(nodes) => nodes.into_iter().for_each(|node| builder.push(node)),
                 Err(problem) => problems.push(problem),
             },
             MarkKind::Statement => match read_statement(source, mark.span) {
@@ -111,9 +152,7 @@ pub(crate) fn build(text: &str, marks: &[Mark], problems: &mut Vec<Problem>) -> 
                 Err(problem) => problems.push(problem),
             },
         }
-        if builder.frames.len() > MAX_NESTING {
-            let message = format!("tags nest deeper than {MAX_NESTING}; flatten the template");
-            problems.push(Problem::new(mark.span, message));
+        if builder.is_too_deep(mark.span, problems) {
             // That the open tags are not closed is no news.
             return builder.finish(&mut Vec::new());
         }
@@ -121,31 +160,48 @@ pub(crate) fn build(text: &str, marks: &[Mark], problems: &mut Vec<Problem>) -> 
     builder.finish(problems)
 }
 
-struct Builder {
+/// Puts steps together to a tree.
+pub(crate) struct Builder {
     root: Vec<Node>,
     frames: Vec<Frame>,
+    /// The closing tag of a name, for messages.
+    closing: fn(&str) -> String,
 }
 
 impl Builder {
-    fn push(&mut self, node: Node) {
+    pub(crate) fn new(closing: fn(&str) -> String) -> Self {
+        Self {
+            root: Vec::new(),
+            frames: Vec::new(),
+            closing,
+        }
+    }
+
+    pub(crate) fn push(&mut self, node: Node) {
         match self.frames.last_mut() {
             Some(frame) => frame.body.push(node),
             None => self.root.push(node),
         }
     }
 
-    fn step(&mut self, step: Step, span: Span, problems: &mut Vec<Problem>) {
+    /// Tells it as a problem if tags nest too deep to go on.
+    pub(crate) fn is_too_deep(&self, span: Span, problems: &mut Vec<Problem>) -> bool {
+        let is_too_deep = self.frames.len() > MAX_NESTING;
+        if is_too_deep {
+            let message = format!("tags nest deeper than {MAX_NESTING}; flatten the template");
+            problems.push(Problem::new(span, message));
+        }
+        is_too_deep
+    }
+
+    pub(crate) fn step(&mut self, step: Step, span: Span, problems: &mut Vec<Problem>) {
         match step {
             Step::Node(node) => self.push(node),
             Step::Nothing => {}
-            Step::Open(opened, condition) => self.frames.push(Frame {
-                opened,
-                span,
-                arms: Vec::new(),
-                arm_span: span,
-                condition,
-                body: Vec::new(),
-            }),
+            Step::Open(opened, condition) => {
+                let name = opened.keyword().to_owned();
+                self.open(opened, name, condition, span);
+            }
             Step::NextArm(condition) => match self.frames.last_mut() {
                 Some(frame) if frame.opened.has_arms() => frame.next_arm(condition, span),
                 _ => problems.push(Problem::new(
@@ -153,31 +209,52 @@ impl Builder {
                     "`else` without an `if` or `for` before it",
                 )),
             },
-            Step::Close(keyword) => match self.frames.pop() {
-                Some(frame) if frame.opened.keyword() == keyword => self.push(frame.close()),
-                Some(frame) => {
-                    let message = format!(
-                        "`end{keyword}` closes nothing here; expected `end{}`",
-                        frame.opened.keyword()
-                    );
-                    problems.push(Problem::new(span, message));
-                    self.frames.push(frame);
-                }
-                None => problems.push(Problem::new(
-                    span,
-                    format!("`end{keyword}` without a `{keyword}` before it"),
-                )),
-            },
+            Step::Close(name) => self.close(Some(&name), span, problems),
         }
     }
 
-    fn finish(mut self, problems: &mut Vec<Problem>) -> Vec<Node> {
+    pub(crate) fn open(&mut self, opened: Opened, name: String, condition: Expression, span: Span) {
+        self.frames.push(Frame {
+            opened,
+            name,
+            span,
+            arms: Vec::new(),
+            arm_span: span,
+            condition,
+            body: Vec::new(),
+        });
+    }
+
+    /// Closes the innermost tag, which must have this name if one is given.
+    pub(crate) fn close(&mut self, name: Option<&str>, span: Span, problems: &mut Vec<Problem>) {
+        let bare = |name: &str| {
+            let tag = (self.closing)(name);
+            tag.trim_matches(['{', '%', '}', ' ']).to_owned()
+        };
+        let said = bare(name.unwrap_or("end"));
+        match self.frames.pop() {
+            Some(frame) if name.is_none_or(|name| frame.name == name) => self.push(frame.close()),
+            Some(frame) => {
+                let expected = bare(&frame.name);
+                let message = format!("`{said}` closes nothing here; expected `{expected}`");
+                problems.push(Problem::new(span, message));
+                self.frames.push(frame);
+            }
+            None => {
+                let message = format!("`{said}` closes nothing: no tag is open here");
+                problems.push(Problem::new(span, message));
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self, problems: &mut Vec<Problem>) -> Vec<Node> {
         while let Some(frame) = self.frames.pop() {
-            let keyword = frame.opened.keyword();
-            problems.push(Problem::new(
-                frame.span,
-                format!("`{keyword}` is never closed; add `{{% end{keyword} %}}`"),
-            ));
+            let message = format!(
+                "`{}` is never closed; add `{}`",
+                frame.name,
+                (self.closing)(&frame.name)
+            );
+            problems.push(Problem::new(frame.span, message));
             self.push(frame.close());
         }
         self.root

@@ -1,5 +1,7 @@
 //! How much of a static text is worth caching.
 
+use std::borrow::Cow;
+
 use crate::role::RoleMark;
 
 /// Static bytes, and those of them that say something.
@@ -63,7 +65,10 @@ fn prose(line: &str) -> usize {
     words.len()
 }
 
-fn without_tags(line: &str) -> String {
+fn without_tags(line: &str) -> Cow<'_, str> {
+    if !line.contains('<') {
+        return Cow::Borrowed(line);
+    }
     let mut words = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(open) = rest.find('<') {
@@ -78,7 +83,7 @@ fn without_tags(line: &str) -> String {
         }
     }
     words.push_str(rest);
-    words
+    Cow::Owned(words)
 }
 
 fn is_tag(inside: &str) -> bool {

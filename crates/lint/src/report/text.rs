@@ -1,10 +1,13 @@
 //! The report for people: source lines with carets, then one line that sums up.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use headwater_text::{Position, shown};
+use headwater_text::{LineTable, Position, shown};
 
-use super::{Outcome, Report, source_line::source_line};
-use crate::finding::{Finding, Severity};
+use super::{Outcome, Report, TokenCount, source_line::source_line};
+use crate::{
+    finding::{Finding, Severity},
+    fix_rule::Safety,
+};
 
 /// Whether colours are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +32,19 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
             out.push_str("\n\n");
         }
     }
+    for outcome in &report.judged {
+        out.push_str(&notes(outcome));
+    }
     for skipped in &report.skipped {
         out.push_str(&format!(
             "skipped {}: {}\n",
             shown(&skipped.path),
             shown(&skipped.reason)
         ));
+    }
+    if let Some(hint) = fix_hint(report) {
+        out.push_str(&hint);
+        out.push('\n');
     }
     out.push_str(&summary(report));
     out.push('\n');
@@ -84,7 +94,34 @@ fn tokens(n: usize) -> &'static str {
     if n == 1 { "token" } else { "tokens" }
 }
 
-fn summary(report: &Report) -> String {
+/// What was seen and not followed.
+fn notes(outcome: &Outcome) -> String {
+    let lines = LineTable::new(&outcome.text);
+    let notes = outcome.notes.iter().map(|note| {
+        let at = lines.position(note.span.start);
+        let (path, words) = (shown(&outcome.path), shown(&note.message));
+        format!("note: {path}:{at}: {words}\n")
+    });
+    notes.collect()
+}
+
+fn fix_hint(report: &Report) -> Option<String> {
+    let (safe, other) = (report.fixable(Safety::Safe), report.fixable(Safety::Unsafe));
+    match (safe, other) {
+        (0, 0) => None,
+        (0, n) => Some(format!(
+            "{n} fixable with --unsafe-fixes (--diff shows how)"
+        )),
+        (n, 0) => Some(format!("{n} fixable with --fix (--diff shows how)")),
+        (safe, all) => Some(format!(
+            "{safe} fixable with --fix, {} with --unsafe-fixes (--diff shows how)",
+            safe + all
+        )),
+    }
+}
+
+/// One line: files, findings, what was left out, and the tokens that could be cached and are not.
+pub(crate) fn summary(report: &Report) -> String {
     let files = plural(report.judged.len(), "file");
     let mut line = match report.count() {
         0 => format!("{files} checked, no findings"),
@@ -93,11 +130,22 @@ fn summary(report: &Report) -> String {
     if !report.skipped.is_empty() {
         line.push_str(&format!(", {} skipped", report.skipped.len()));
     }
+    let suppressed: usize = report.judged.iter().map(|o| o.suppressed.len()).sum();
+    if suppressed > 0 {
+        line.push_str(&format!(", {suppressed} suppressed"));
+    }
+    if report.in_baseline > 0 {
+        line.push_str(&format!(", {} in the baseline", report.in_baseline));
+    }
     match report.lost_tokens() {
         0 => {}
         n => line.push_str(&format!(
-            "; about {n} static {} could be cached and are not (4 bytes a token)",
-            tokens(n)
+            "; about {n} static {} could be cached and are not ({})",
+            tokens(n),
+            match report.tokens {
+                TokenCount::Estimated => "4 bytes a token",
+                TokenCount::Counted => "by the tokenizer given",
+            }
         )),
     }
     line

@@ -126,7 +126,11 @@ impl Writer<'_> {
                 Opened::For { targets, .. } => joined(targets),
                 Opened::Macro { parameters, .. } => joined(parameters),
                 Opened::Group { names, .. } => joined(names.into_iter().map(|(name, _)| name)),
-                Opened::If | Opened::Call(_) => None,
+                Opened::If
+                | Opened::Call(_)
+                | Opened::Block { .. }
+                | Opened::Scope { .. }
+                | Opened::Partial(..) => None,
             },
             _ => None,
         }

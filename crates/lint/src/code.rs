@@ -1,0 +1,316 @@
+//! The tags of a template as they are written, and the bodies that Jinja's statements enclose.
+
+use std::sync::LazyLock;
+
+use headwater_template::{Dialect, Template};
+use headwater_text::Span;
+use regex::Regex;
+
+/// A tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tag<'t> {
+    /// With its delimiters.
+    pub(crate) span: Span,
+    /// It prints its value.
+    pub(crate) prints: bool,
+    /// Without delimiters, trim marks and white space.
+    pub(crate) code: &'t str,
+}
+
+/// A statement with a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// Index of the tag that opens it.
+    pub(crate) open: usize,
+    /// Index of the tag that ends it.
+    pub(crate) close: usize,
+}
+
+/// All tags of a template.
+pub(crate) struct Code<'t> {
+    pub(crate) template: &'t Template,
+    pub(crate) tags: Vec<Tag<'t>>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// What the messages of a conversation are called.
+pub(crate) const HISTORY: &str = r"(?:loop_)?messages|(?:chat_|conversation_|message_)?history|conversation|turns|dialog(?:ue)?|transcript|chat_messages|past_messages";
+
+static HISTORY_LOOP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    // Handlebars and Go say `each` and `range`.
+    let pattern = format!(r"^#?(?:for\s.*\bin|each|range)\s.*?\b(?:{HISTORY})\b");
+    Regex::new(&pattern).ok()
+});
+
+impl<'t> Code<'t> {
+    pub(crate) fn read(template: &'t Template) -> Self {
+        let tags = tags(template);
+        let blocks = match template.dialect() {
+            Dialect::Jinja => blocks(&tags),
+            _ => Vec::new(),
+        };
+        Self {
+            template,
+            tags,
+            blocks,
+        }
+    }
+
+    /// Loops over the messages of a conversation.
+    pub(crate) fn history_loops(&self) -> impl Iterator<Item = Block> + '_ {
+        let is_history = |block: &&Block| {
+            let code = self.tags[block.open].code;
+            code.starts_with("for") && is_history_loop(code)
+        };
+        self.blocks.iter().filter(is_history).copied()
+    }
+
+    /// From the end of the tag that opens a body to the start of the tag that ends it.
+    pub(crate) fn body(&self, block: Block) -> Span {
+        Span {
+            start: self.tags[block.open].span.end,
+            end: self.tags[block.close].span.start,
+        }
+    }
+
+    /// The body of one arm of an `if`: from its tag to the next arm or the end.
+    pub(crate) fn arm(&self, tag: usize) -> Option<Block> {
+        let block = self
+            .blocks
+            .iter()
+            .filter(|block| block.open <= tag && tag < block.close)
+            .filter(|block| self.tags[block.open].code.starts_with("if"))
+            .max_by_key(|block| block.open)?;
+        // Arms of an `if` inside this one belong to that one.
+        let mut depth = 0_usize;
+        for at in tag + 1..=block.close {
+            match self.tags[at].word() {
+                "if" => depth += 1,
+                "endif" if depth > 0 => depth -= 1,
+                "elif" | "else" | "endif" if depth == 0 => {
+                    return Some(Block {
+                        open: tag,
+                        close: at,
+                    });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// A body prints something: text or a value.
+    pub(crate) fn prints(&self, body: Span) -> bool {
+        self.prints_value(body) || self.has_text(body)
+    }
+
+    /// A tag in the body prints a value; raising an error prints none.
+    pub(crate) fn prints_value(&self, body: Span) -> bool {
+        self.within(body)
+            .any(|tag| tag.prints && !tag.code.starts_with("raise_exception"))
+    }
+
+    fn has_text(&self, body: Span) -> bool {
+        self.template.texts().iter().any(|text| {
+            let span = Span {
+                start: text.start.max(body.start),
+                end: text.end.min(body.end),
+            };
+            span.start < span.end && !self.template.source().slice(span).trim().is_empty()
+        })
+    }
+
+    /// The tags that stand in a span.
+    pub(crate) fn within(&self, span: Span) -> impl Iterator<Item = &Tag<'t>> + '_ {
+        let first = self.tags.partition_point(|tag| tag.span.start < span.start);
+        self.tags[first..]
+            .iter()
+            .take_while(move |tag| tag.span.end <= span.end)
+    }
+}
+
+impl Tag<'_> {
+    /// It prints something else than strings that are written out in it.
+    pub(crate) fn prints_variable(&self) -> bool {
+        self.prints && !self.code.starts_with("raise_exception") && prints_variable(self.code)
+    }
+
+    /// The first word: `for`, `endif`.
+    pub(crate) fn word(&self) -> &str {
+        let end = self
+            .code
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(self.code.len());
+        &self.code[..end]
+    }
+}
+
+/// An expression is more than strings and marks.
+pub(crate) fn prints_variable(code: &str) -> bool {
+    let mut quote = None;
+    code.chars().any(|c| {
+        match quote {
+            Some(open) if open == c => quote = None,
+            Some(_) => {}
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None => return c.is_alphabetic(),
+        }
+        false
+    })
+}
+
+/// A statement begins a loop over the messages of a conversation.
+pub(crate) fn is_history_loop(code: &str) -> bool {
+    HISTORY_LOOP
+        .as_ref()
+        .is_some_and(|regex| regex.is_match(code))
+}
+
+/// Everything between static texts, cut where values and comments stand.
+fn tags(template: &Template) -> Vec<Tag<'_>> {
+    let text = template.source().text();
+    let mut tags = Vec::new();
+    let mut at = template.body_start();
+    for static_text in template.texts() {
+        gap(template, at, static_text.start, &mut tags);
+        at = static_text.end;
+    }
+    gap(template, at, text.len(), &mut tags);
+    tags
+}
+
+fn gap<'t>(template: &'t Template, start: usize, end: usize, tags: &mut Vec<Tag<'t>>) {
+    let text = template.source().text();
+    let outputs = template.outputs();
+    let comments = template.comments();
+    let mut at = start;
+    while at < end {
+        let output = outputs.partition_point(|span| span.start < at);
+        if let Some(span) = outputs
+            .get(output)
+            .filter(|span| span.start == at && span.end > at)
+        {
+            tags.push(tag(text, *span, true));
+            at = span.end;
+            continue;
+        }
+        let comment = comments.partition_point(|comment| comment.span.start < at);
+        if let Some(comment) = comments
+            .get(comment)
+            .filter(|c| c.span.start == at && c.span.end > at)
+        {
+            at = comment.span.end;
+            continue;
+        }
+        let next = outputs
+            .get(output)
+            .map_or(end, |span| span.start.clamp(at, end));
+        let close = statement_end(text, at, next.max(at + 1).min(end));
+        let close = if text.is_char_boundary(close) {
+            close
+        } else {
+            end
+        };
+        tags.push(tag(
+            text,
+            Span {
+                start: at,
+                end: close,
+            },
+            false,
+        ));
+        at = close;
+    }
+}
+
+/// The end of the statement at `at`, at most `end`.
+fn statement_end(text: &str, at: usize, end: usize) -> usize {
+    let Some(inside) = text.get(at..end).filter(|inside| inside.starts_with("{%")) else {
+        return end;
+    };
+    let mut quote = None;
+    let bytes = inside.as_bytes();
+    for (index, byte) in bytes.iter().enumerate().skip(2) {
+        match (quote, byte) {
+            (Some(open), _) if open == *byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'%') if bytes.get(index + 1) == Some(&b'}') => return at + index + 2,
+            (None, _) => {}
+        }
+    }
+    end
+}
+
+fn tag(text: &str, span: Span, prints: bool) -> Tag<'_> {
+    let code = text.get(span.start..span.end).unwrap_or_default();
+    let code = code
+        .trim_start_matches(['{', '%'])
+        .trim_start_matches(['-', '+', '~'])
+        .trim_end_matches(['}', '%'])
+        .trim_end_matches(['-', '+', '~'])
+        .trim();
+    Tag { span, prints, code }
+}
+
+/// Statements that have a body.
+const WITH_BODY: [&str; 10] = [
+    "for",
+    "if",
+    "macro",
+    "call",
+    "block",
+    "filter",
+    "with",
+    "set",
+    "generation",
+    "autoescape",
+];
+
+fn blocks(tags: &[Tag<'_>]) -> Vec<Block> {
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    let mut blocks = Vec::new();
+    for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.prints) {
+        let word = tag.word();
+        if let Some(ended) = word.strip_prefix("end") {
+            if let Some(at) = open.iter().rposition(|(_, opened)| *opened == ended) {
+                blocks.push(Block {
+                    open: open[at].0,
+                    close: index,
+                });
+                open.truncate(at);
+            }
+        } else if WITH_BODY.contains(&word) && !(word == "set" && tag.code.contains('=')) {
+            open.push((index, word));
+        }
+    }
+    blocks.sort_by_key(|block| block.open);
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_template::Source;
+
+    use super::*;
+
+    #[test]
+    fn tags_and_their_bodies() {
+        let text = "a{% for m in messages %}{# c #}{{ m }}{% if x == '%}' %}b{% elif y %}{% if z %}{% endif %}c{% endif %}{% endfor %}";
+        let template =
+            Template::parse(Source::from_bytes(text.as_bytes()).unwrap(), Dialect::Jinja);
+        let code = Code::read(&template);
+        let words: Vec<_> = code.tags.iter().map(Tag::word).collect();
+        assert_eq!(
+            words,
+            ["for", "m", "if", "elif", "if", "endif", "endif", "endfor"]
+        );
+        assert_eq!(code.history_loops().count(), 1);
+        let arm = code.arm(3).unwrap();
+        assert_eq!(
+            template.source().slice(code.body(arm)),
+            "{% if z %}{% endif %}c"
+        );
+        assert!(code.prints(code.body(arm)) && !code.prints_value(code.body(arm)));
+    }
+}

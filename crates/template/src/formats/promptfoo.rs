@@ -1,0 +1,126 @@
+//! Configurations of promptfoo, and chats as a list of messages with variables in them.
+
+use std::sync::Arc;
+
+use super::{
+    Found,
+    assembly::{Assembly, are_messages, content, role, single},
+};
+use crate::{
+    container::{Data, Text, Value},
+    dialect::Dialect,
+    document::NoteKind,
+    format::Format,
+    language::{Guess, guess},
+    source::SourceFile,
+};
+
+/// Keys that stand beside `prompts` in a configuration.
+const BESIDE: [&str; 9] = [
+    "providers",
+    "targets",
+    "tests",
+    "scenarios",
+    "defaultTest",
+    "redteam",
+    "description",
+    "$schema",
+    "evaluateOptions",
+];
+/// Ends of names of files that hold prompts.
+const FILES: [&str; 13] = [
+    ".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".jinja", ".js", ".ts", ".mjs",
+    ".py", ".csv",
+];
+
+/// Reads `prompts`, or a list of messages.
+pub(super) fn read(file: &Arc<SourceFile>, name: &str, root: &Value<'_>) -> Option<Found> {
+    if are_messages(root) {
+        let mut found = Found::new(Format::Promptfoo);
+        chat(file, root, &mut found);
+        return Some(found);
+    }
+    let prompts = root.get("prompts")?;
+    let is_config =
+        name.starts_with("promptfooconfig") || BESIDE.iter().any(|key| root.get(key).is_some());
+    if !is_config {
+        return None;
+    }
+    let mut found = Found::new(Format::Promptfoo);
+    match &prompts.data {
+        Data::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                prompt(file, item, &format!("prompts[{index}]"), &mut found);
+            }
+        }
+        Data::Map(pairs) => {
+            for (key, value) in pairs {
+                // A map leads from files or texts to labels.
+                let label = value.str().unwrap_or(key.value.as_ref()).to_owned();
+                text(file, key, &label, &mut found);
+            }
+        }
+        _ => prompt(file, prompts, "prompts", &mut found),
+    }
+    Some(found)
+}
+
+fn prompt(file: &Arc<SourceFile>, item: &Value<'_>, label: &str, found: &mut Found) {
+    if let Some(said) = item.text() {
+        return text(file, said, label, found);
+    }
+    if are_messages(item) {
+        return chat(file, item, found);
+    }
+    let own = item.get_str("label").unwrap_or(label);
+    let raw = ["raw", "prompt", "template", "id"]
+        .iter()
+        .find_map(|key| item.get(key));
+    match raw {
+        Some(raw) if raw.text().is_some() => prompt(file, raw, own, found),
+        Some(raw) if are_messages(raw) => chat(file, raw, found),
+        _ => {
+            let message = format!("`{}` holds no prompt as text", headwater_text::shown(own));
+            found.note(NoteKind::NotFollowed, item.span, message);
+        }
+    }
+}
+
+fn text(file: &Arc<SourceFile>, text: &Text<'_>, label: &str, found: &mut Found) {
+    if is_file(&text.value) {
+        let name = headwater_text::shown(&text.value);
+        let message = format!("`{name}` is a file of its own; lint it under its own name");
+        return found.note(NoteKind::NotFollowed, text.span, message);
+    }
+    let mut draft = single(file, text, Dialect::Jinja);
+    draft.label = Some(label.to_owned());
+    found.drafts.push(draft);
+}
+
+fn is_file(text: &str) -> bool {
+    let is_word = !text.contains(['\n', ' ', '{']);
+    let path = text.split([':', '?']).next().unwrap_or(text);
+    text.starts_with("file://")
+        || text.starts_with("exec:")
+        || is_word && FILES.iter().any(|end| path.ends_with(end))
+        || is_word && text.contains("://")
+}
+
+/// A list of messages, in the language that the marks in it tell.
+fn chat(file: &Arc<SourceFile>, messages: &Value<'_>, found: &mut Found) {
+    let mut assembly = Assembly::new(file);
+    for (index, message) in messages.items().iter().enumerate() {
+        if let Some(value) = message.get("content") {
+            content(&mut assembly, value, role(message), Some(index));
+        }
+    }
+    if assembly.is_empty() {
+        return;
+    }
+    let dialect = match guess(assembly.decoded()) {
+        Guess::Certain(Dialect::StrFormat) | Guess::Likely(Dialect::StrFormat) => Dialect::Plain,
+        Guess::Certain(dialect) | Guess::Likely(dialect) => dialect,
+        Guess::Unsupported(_) | Guess::Unknown => Dialect::Plain,
+    };
+    found.drafts.push(assembly.finish(dialect, None));
+}
