@@ -131,17 +131,29 @@ fn json_has_exactly_the_promised_keys() {
     let report = json(&output);
     assert_eq!(report["version"], 1);
     let mut finding = report["findings"][0].clone();
-    finding["message"] = Value::Null;
+    for free in ["message", "help", "fingerprint", "fix"] {
+        finding[free] = Value::Null;
+    }
     assert_eq!(
         finding,
         serde_json::json!({
             "rule": "clock-before-static", "code": "HW201", "severity": "error", "path": "a.j2",
             "line": 1, "column": 10, "end_line": 1, "end_column": 13,
-            "message": null, "cost_tokens": 10,
+            "message": null, "cost_tokens": 10, "help": null, "fingerprint": null, "fix": null,
         })
     );
     let keys: Vec<_> = report.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["findings", "skipped", "version"]);
+    assert_eq!(
+        keys,
+        [
+            "findings",
+            "notes",
+            "skipped",
+            "summary",
+            "suppressed",
+            "version"
+        ]
+    );
 }
 
 #[test]
@@ -388,7 +400,7 @@ fn standard_input_has_the_name_it_is_given() {
 fn statistics_count_by_rule() {
     let folder = folder(&[("a.j2", CLOCK), ("b.j2", CLOCK)]);
     let output = run(folder.path(), &["lint", "--statistics"]);
-    assert!(stdout(&output).ends_with("    2  HW201 clock-before-static\n"));
+    assert!(stdout(&output).ends_with("    2  HW201 clock-before-static [*]\n"));
 }
 
 #[test]
