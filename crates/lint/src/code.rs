@@ -132,18 +132,7 @@ impl<'t> Code<'t> {
 impl Tag<'_> {
     /// It prints something else than strings that are written out in it.
     pub(crate) fn prints_variable(&self) -> bool {
-        let mut quote = None;
-        self.prints
-            && !self.code.starts_with("raise_exception")
-            && self.code.chars().any(|c| {
-                match quote {
-                    Some(open) if open == c => quote = None,
-                    Some(_) => {}
-                    None if c == '"' || c == '\'' => quote = Some(c),
-                    None => return c.is_alphabetic(),
-                }
-                false
-            })
+        self.prints && !self.code.starts_with("raise_exception") && prints_variable(self.code)
     }
 
     /// The first word: `for`, `endif`.
@@ -154,6 +143,20 @@ impl Tag<'_> {
             .unwrap_or(self.code.len());
         &self.code[..end]
     }
+}
+
+/// An expression is more than strings and marks.
+pub(crate) fn prints_variable(code: &str) -> bool {
+    let mut quote = None;
+    code.chars().any(|c| {
+        match quote {
+            Some(open) if open == c => quote = None,
+            Some(_) => {}
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None => return c.is_alphabetic(),
+        }
+        false
+    })
 }
 
 /// A statement begins a loop over the messages of a conversation.

@@ -54,6 +54,7 @@ mod request;
 mod rule;
 mod rule_file;
 mod rule_set;
+mod rules_page;
 mod seam;
 mod search;
 mod suppression;
@@ -82,5 +83,6 @@ pub use crate::{
     rule::{Code, Example, Family, Rule, Scope},
     rule_file::FileError,
     rule_set::{RuleSet, UnknownRule},
+    rules_page::rules_markdown,
     suppression::Suppressed,
 };

@@ -79,7 +79,8 @@ fn trailing_space(rule: &Rule, template: &Template) -> Option<Finding> {
 pub(crate) fn trailing_spaces(template: &Template) -> Vec<Span> {
     let mut found = Vec::new();
     for text in template.texts() {
-        let source = template.source().slice(*text);
+        let printed = printed(template, *text);
+        let source = template.source().slice(printed);
         let mut at = 0;
         let mut lines = source.split_inclusive('\n').peekable();
         while let Some(line) = lines.next() {
@@ -95,13 +96,28 @@ pub(crate) fn trailing_spaces(template: &Template) -> Vec<Span> {
             let breaks = &line[kept.len()..] == "  " && !kept.is_empty() && !next_is_blank;
             if kept.len() < line.len() && !breaks {
                 found.push(Span {
-                    start: text.start + start + kept.len(),
-                    end: text.start + start + line.len(),
+                    start: printed.start + start + kept.len(),
+                    end: printed.start + start + line.len(),
                 });
             }
         }
     }
     found
+}
+
+/// A static text without the white space that trim marks of the tags around it take away.
+fn printed(template: &Template, text: Span) -> Span {
+    let source = template.source().text();
+    let inside = template.source().slice(text);
+    let mut printed = text;
+    if source[text.end..].get(2..3) == Some("-") {
+        printed.end = text.start + inside.trim_end().len();
+    }
+    if source[..text.start].ends_with("-%}") || source[..text.start].ends_with("-}}") {
+        let kept = inside.trim_start().len();
+        printed.start = (text.end - kept).min(printed.end);
+    }
+    printed
 }
 
 /// The end of a text that is sent as it is; template engines have their own way with the last line.

@@ -10,8 +10,10 @@ use crate::{
     duplicate,
     finding::Finding,
     history, include, json_order, line_ends, lookalikes, marker,
+    matcher::{MarkerFault, Matcher},
     names::{NameTable, Namer},
     normalization, reordered, request,
+    rule::Family,
     rule_set::{RuleSet, UnknownRule},
     seam, search,
     suppression::{self, Suppressed},
@@ -90,7 +92,7 @@ impl Linter {
         let mut findings = Vec::new();
         findings.extend(unknown::find(&namer, template, &volatile, &reordered));
         findings.extend(unknown::forks(&namer, template, &volatile));
-        findings.extend(seam::find(rules, template, &volatile.pieces));
+        findings.extend(seam::find(&namer, template, &volatile.pieces));
         findings.extend(history::find(&namer, &code, &volatile));
         findings.extend(volatile.findings);
         findings.extend(reordered.findings);
@@ -106,11 +108,33 @@ impl Linter {
         findings.extend(marker::find(rules, template));
         findings.extend(request::find(rules, template));
         findings.retain(|finding| self.is_about(finding, template));
+        self.drop_explained(&mut findings);
         findings
     }
 }
 
 impl Linter {
+    /// A marker on a block with a time in it says about the time what there is to say.
+    fn drop_explained(&self, findings: &mut Vec<Finding>) {
+        let matcher = |finding: &Finding| {
+            let mut rules = self.rules.rules().iter();
+            let rule = rules.find(|rule| rule.id == finding.rule);
+            rule.map(|rule| (&rule.matcher, rule.code.family()))
+        };
+        let is_marker = |finding: &Finding| {
+            matches!(
+                matcher(finding),
+                Some((Matcher::Marker(MarkerFault::Volatile), _))
+            )
+        };
+        if findings.iter().any(is_marker) {
+            let is_literal = |finding: &Finding| {
+                matches!(matcher(finding), Some((Matcher::Text(_), Family::Values)))
+            };
+            findings.retain(|finding| !is_literal(finding));
+        }
+    }
+
     fn is_about(&self, finding: &Finding, template: &Template) -> bool {
         let mut rules = self.rules.rules().iter();
         rules

@@ -81,12 +81,6 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
             })?;
             Some((Place::Marker(late), 0, late.ttl.clone().unwrap_or_default()))
         }
-        MarkerFault::Repeated => {
-            let twin = markers
-                .windows(2)
-                .find(|pair| pair[0].at == pair[1].at && pair[0].part == pair[1].part)?;
-            Some((Place::Marker(&twin[1]), 0, String::new()))
-        }
         MarkerFault::Volatile => volatile(template)
             .map(|(marker, found)| (Place::Marker(marker), bytes_before(marker), found)),
         MarkerFault::Missing => {

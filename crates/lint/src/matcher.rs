@@ -45,7 +45,7 @@ pub(crate) enum Matcher {
     /// Text that is not in form NFC.
     Normalization,
     /// White space before the first value.
-    Seam { before: Vec<char> },
+    Seam(Seam),
     /// Text that a turn has only in some place of the conversation.
     Turn(Topic),
     /// What a chat template writes where the model begins to speak.
@@ -120,6 +120,8 @@ pub(crate) struct CodeSearch {
     /// Every one of them is found in the tag.
     pub(crate) all: Vec<Regex>,
     pub(crate) unless: Vec<Regex>,
+    /// What the tag reads is declared to be this stable.
+    pub(crate) unless_declared: Option<Volatility>,
     pub(crate) place: CodePlace,
 }
 
@@ -133,6 +135,14 @@ pub(crate) enum CodePlace {
     History,
     /// Those with static text or the history of a conversation behind them.
     AheadOfPrompt,
+}
+
+/// Parameters of [`Matcher::Seam`].
+#[derive(Clone, Debug)]
+pub(crate) struct Seam {
+    pub(crate) before: Vec<char>,
+    /// Ids of rules whose values begin with a digit.
+    pub(crate) begins_with_digit: Vec<String>,
 }
 
 /// Which characters make one finding.
@@ -205,7 +215,6 @@ names! {
         Missing = "missing",
         InLastTurnOnly = "in-last-turn-only",
         Lookback = "lookback",
-        Repeated = "repeated",
     }
 }
 names! {
@@ -267,8 +276,11 @@ impl Matcher {
             found.push(Self::Request(fault));
         }
         found.extend(file.characters.map(Self::characters));
-        found.extend(file.seam.map(|seam| Self::Seam {
-            before: seam.before,
+        found.extend(file.seam.map(|seam| {
+            Self::Seam(Seam {
+                before: seam.before,
+                begins_with_digit: seam.begins_with_digit,
+            })
         }));
         found.extend(file.duplicate.map(|duplicate| Self::Duplicate {
             min_bytes: duplicate.min_bytes,
@@ -396,6 +408,14 @@ impl CodeSearch {
                 return Err(rule_file::at(yaml, origin, "in:", message));
             }
         };
+        let unless_declared = match file.unless_declared.as_deref() {
+            None => None,
+            Some(name) => Some(Volatility::from_name(name).ok_or_else(|| {
+                let message =
+                    "match.code.unless_declared: expected `static`, `semi_static` or `dynamic`";
+                rule_file::at(yaml, origin, "unless_declared:", message)
+            })?),
+        };
         // `HISTORY` stands for the names of conversations.
         let expand = |list: &[String]| -> Vec<String> {
             let history = format!("(?:{})", crate::code::HISTORY);
@@ -406,6 +426,7 @@ impl CodeSearch {
         Ok(Self {
             all: compile_search(&expand(&file.all), yaml, origin)?,
             unless: compile_search(&expand(&file.unless), yaml, origin)?,
+            unless_declared,
             place,
         })
     }

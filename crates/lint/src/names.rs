@@ -58,7 +58,7 @@ impl Owned {
     }
 
     /// The first rule with a pattern for one name of the path, or for the path with `_` between names.
-    fn owner(&self, path: &str) -> Option<usize> {
+    fn owner(&self, kind: AtomKind, path: &str) -> Option<usize> {
         let path = snake_case(path);
         let first = |name: &str| {
             let matches = self.set.matches(name).into_iter();
@@ -68,7 +68,11 @@ impl Owned {
         if !path.contains('.') {
             return whole;
         }
-        path.split('.').filter_map(first).chain(whole).min()
+        // What is called is the last name: `random.sample()` is no `random()`.
+        let called = kind != AtomKind::Variable;
+        let skipped = if called { path.matches('.').count() } else { 0 };
+        let names = path.split('.').skip(skipped);
+        names.filter_map(first).chain(whole).min()
     }
 }
 
@@ -107,6 +111,12 @@ impl<'a> Namer<'a> {
         of(Volatility::Dynamic).or_else(|| of(Volatility::SemiStatic))
     }
 
+    /// The rule that names a function.
+    pub(crate) fn function(&self, atom: &Atom) -> Option<&'a Rule> {
+        let owner = (atom.kind == AtomKind::Function).then(|| self.owner(atom))?;
+        owner.map(|rule| &self.rules[rule])
+    }
+
     fn owner(&self, atom: &Atom) -> Option<usize> {
         let (owned, known) = match atom.kind {
             AtomKind::Variable => {
@@ -122,7 +132,7 @@ impl<'a> Namer<'a> {
         if let Some(owner) = known.borrow().get(&atom.path) {
             return *owner;
         }
-        let owner = owned.owner(&atom.path);
+        let owner = owned.owner(atom.kind, &atom.path);
         known.borrow_mut().insert(atom.path.clone(), owner);
         owner
     }

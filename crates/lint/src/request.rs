@@ -82,16 +82,10 @@ fn too_short(
         .find(|field| field.key == "model" || field.key == "modelId")?;
     let model = field.value.trim_matches('"');
     let minimum = minimum(rows, api, model)?;
-    let (end, place) = match (template.markers().last(), api) {
-        (Some(marker), _) => (marker.at, marker.in_file),
-        (None, "openai") => (usize::MAX, field.span),
-        (None, _) => return None,
-    };
+    let marker = template.markers().last()?;
+    let (end, place) = (marker.at, marker.in_file);
     let all = template.static_bytes_from(0);
-    let bytes = match template.source().text().get(..end) {
-        Some(_) => all - template.static_bytes_from(end).min(all),
-        None => all,
-    };
+    let bytes = all - template.static_bytes_from(end).min(all);
     let tokens = crate::finding::estimate_tokens(bytes);
     if tokens >= minimum {
         return None;

@@ -125,6 +125,7 @@ pub(crate) struct CodeFile {
     pub(crate) all: Vec<String>,
     #[serde(default)]
     pub(crate) unless: Vec<String>,
+    pub(crate) unless_declared: Option<String>,
     pub(crate) r#in: String,
 }
 
@@ -196,6 +197,8 @@ pub(crate) struct CharactersFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeamFile {
     pub(crate) before: Vec<char>,
+    #[serde(default)]
+    pub(crate) begins_with_digit: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use headwater_template::{AtomKind, MIN_PROSE_BYTES, Piece, PieceKind, Template, Volatility};
 use headwater_text::Span;
 
-use crate::{finding::Finding, matcher::Matcher, rule::Rule};
+use crate::{finding::Finding, matcher::Matcher, names::Namer};
 
 /// The smallest block in common use, in bytes: a lost token costs at most its block.
 const BLOCK_BYTES: usize = 16 * 4;
@@ -15,12 +15,12 @@ const BLOCK_BYTES: usize = 16 * 4;
 /// A value in the middle of a sentence keeps its space; one that stands alone behind a label can
 /// have a line of its own.
 pub(crate) fn find(
-    rules: &[Rule],
+    namer: &Namer<'_>,
     template: &Template,
     explained: &BTreeSet<usize>,
 ) -> Option<Finding> {
-    let (rule, before) = rules.iter().find_map(|rule| match &rule.matcher {
-        Matcher::Seam { before } => Some((rule, before)),
+    let (rule, seam) = namer.rules.iter().find_map(|rule| match &rule.matcher {
+        Matcher::Seam(seam) => Some((rule, seam)),
         _ => None,
     })?;
     let (index, piece) = first_value(template)?;
@@ -36,13 +36,17 @@ pub(crate) fn find(
     let rest = text[tag.end..].trim_start_matches([' ', '\t']);
     let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
     let trims = text[tag.start..].starts_with("{{-");
-    let space = spaces(text, tag.start, before);
+    let space = spaces(text, tag.start, &seam.before);
     if space.start == space.end || !ends_line || trims {
         return None;
     }
     let PieceKind::Value(value) = &piece.kind else {
         return None;
     };
+    let class = namer.classify(value).map(|(rule, _)| &rule.id);
+    if class.is_some_and(|class| seam.begins_with_digit.contains(class)) {
+        return None;
+    }
     let name = value
         .atoms
         .iter()

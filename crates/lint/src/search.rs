@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use headwater_template::MIN_PROSE_BYTES;
+use headwater_template::{MIN_PROSE_BYTES, PieceKind, Volatility};
 use headwater_text::Span;
 use regex::Regex;
 
@@ -83,7 +83,10 @@ fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
         if !stands(search.place, code, tag) {
             continue;
         }
-        let refused = search.unless.iter().any(|unless| unless.is_match(tag.code));
+        let declared = search
+            .unless_declared
+            .is_some_and(|volatility| is_declared(code, tag, volatility));
+        let refused = declared || search.unless.iter().any(|unless| unless.is_match(tag.code));
         let found = all(&search.all, tag.code).filter(|_| !refused);
         if let Some(found) = found {
             let text = code.template.source().slice(tag.span);
@@ -92,6 +95,20 @@ fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
         }
     }
     places
+}
+
+/// Somebody said of a name in the tag how stable it is.
+fn is_declared(code: &Code<'_>, tag: &Tag<'_>, volatility: Volatility) -> bool {
+    let inside = |span: Span| tag.span.start <= span.start && span.end <= tag.span.end;
+    code.template
+        .pieces()
+        .iter()
+        .any(|piece| match &piece.kind {
+            PieceKind::Loop(value) | PieceKind::Value(value) => {
+                inside(piece.span) && code.template.declared(value, volatility).is_some()
+            }
+            _ => false,
+        })
 }
 
 /// The place of the first expression, if all of them are found.

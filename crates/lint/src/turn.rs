@@ -7,7 +7,7 @@ use headwater_text::Span;
 use regex::Regex;
 
 use crate::{
-    code::{Block, Code, Tag},
+    code::{Block, Code, Tag, prints_variable},
     finding::Finding,
     matcher::{Matcher, Opening, Topic},
     rule::Rule,
@@ -16,16 +16,18 @@ use crate::{
 /// A condition about where in the conversation a message stands.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let parts = [
-        r"\bloop\.(?:last|revindex0?)\b",
         r"\blast_\w*(?:index|idx|query|user|turn|message|msg|assistant|human)\w*",
         r"\b(?:query|user|final)_?(?:index|idx)\b",
-        r"\bis_last\w*",
-        r"\bmessages\s*\[\s*-\s*1\s*\]",
+        r"\w*messages\s*\[\s*-\s*1\s*\]",
         r"\bmessages\s*\|\s*(?:length|last|count)\b",
         r"\blen(?:gth)?\s*\(\s*messages\s*\)",
     ];
     Regex::new(&parts.join("|")).ok()
 });
+
+/// The same, said about the innermost loop.
+static PLACE_IN_LOOP: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\bloop\.(?:last|revindex0?)\b").ok());
 
 /// What a condition about a place keeps from other turns.
 struct Kept {
@@ -71,7 +73,8 @@ fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
     let mut found = Vec::new();
     for index in history.open + 1..history.close {
         let tag = code.tags[index];
-        let is_place = PLACE.as_ref().is_some_and(|place| place.is_match(tag.code));
+        let says = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|p| p.is_match(tag.code));
+        let is_place = says(&PLACE) || says(&PLACE_IN_LOOP) && is_innermost(code, history, index);
         if !is_place || tag.code.contains("add_generation_prompt") {
             continue;
         }
@@ -101,6 +104,14 @@ fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
     found
 }
 
+/// No other loop lies between the loop over messages and the tag.
+fn is_innermost(code: &Code<'_>, history: Block, tag: usize) -> bool {
+    let mut loops = code.blocks.iter().filter(|block| {
+        code.tags[block.open].word() == "for" && block.open < tag && tag < block.close
+    });
+    loops.all(|block| block.open <= history.open)
+}
+
 /// What the text under a condition is about; none if nothing of the turn comes after it.
 fn topic(code: &Code<'_>, index: usize, arm: Block, history: Block, body: Span) -> Option<Topic> {
     let condition = code.tags[index].code;
@@ -111,8 +122,15 @@ fn topic(code: &Code<'_>, index: usize, arm: Block, history: Block, body: Span) 
             .any(|word| inside.contains(word) || condition.contains(word))
     };
     // A mark at the end of the last turn stays where it is when the next turn is written behind it.
-    let turn_goes_on = code.within(body).any(Tag::prints_variable)
-        || rest_of_turn(code, arm.close, history.close).any(|tag| tag.prints_variable());
+    let own = code.tags[index];
+    let prints = match own.prints {
+        // `value if condition else other`
+        true => own.code.split(" if ").next().is_some_and(prints_variable),
+        false => code.within(body).any(Tag::prints_variable),
+    };
+    let turn_goes_on = prints
+        || rest_of_turn(code, arm.close + usize::from(own.prints), history.close)
+            .any(|tag| tag.prints_variable());
     if !turn_goes_on {
         return None;
     }
@@ -158,17 +176,22 @@ fn opens(code: &Code<'_>, opening: Opening) -> Option<Span> {
     match opening {
         Opening::EmptyThinking => {
             let offset = inside.find("</think>")?;
-            let outside = [&text[..body.start], &text[body.end..]];
             // The history writes an empty block too: both sides are alike.
-            let alike = outside.iter().any(|part| {
-                part.contains("<think></think>") || part.contains(r"<think>\n\n</think>")
-            });
+            let prompt_has_both = !inside[..offset].ends_with(['\'', '"']);
+            let outside = [&text[..body.start], &text[body.end..]];
+            if outside
+                .iter()
+                .any(|part| writes_empty(part, prompt_has_both))
+            {
+                return None;
+            }
             let start = body.start + offset;
             let end = start + "</think>".len();
-            (!alike).then_some(Span { start, end })
+            Some(Span { start, end })
         }
         Opening::ToolCallNewline => {
-            let start = text.find(r"\n<tool_call>")?;
+            let quoted = [r"'\n<tool_call>", "\"\\n<tool_call>"];
+            let start = quoted.iter().find_map(|mark| text.find(mark))? + 1;
             // With a line break at its end, the header of the turn has written the same one.
             let header_ends_line =
                 inside.contains(r"assistant\n") || inside.contains("assistant\n");
@@ -177,3 +200,20 @@ fn opens(code: &Code<'_>, opening: Opening) -> Option<Span> {
         }
     }
 }
+
+/// A text writes an empty block of reasoning, or its end where the generation prompt writes no more.
+fn writes_empty(text: &str, with_start: bool) -> bool {
+    if with_start {
+        let empty = [
+            "<think></think>",
+            r"<think>\n\n</think>",
+            "<think>\n\n</think>",
+        ];
+        return empty.iter().any(|block| text.contains(block));
+    }
+    END_ALONE.as_ref().is_some_and(|end| end.is_match(text))
+}
+
+/// `{{- '</think>' -}}`
+static END_ALONE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\{\{-?\s*["']</think>(?:\\n)*["']"#).ok());

@@ -44,6 +44,7 @@ pub(crate) fn find(namer: &Namer<'_>, code: &Code<'_>) -> Volatiles {
             judge.condition(piece, condition);
         }
     }
+    judge.hidden_functions();
     judge.found
 }
 
@@ -91,6 +92,33 @@ impl Judge<'_> {
                 self.reported.insert(key, None);
             }
             None => {}
+        }
+    }
+
+    /// Functions of rules for chat templates that are printed together with the messages: a value that
+    /// is volatile for two reasons is named after the first.
+    fn hidden_functions(&mut self) {
+        for piece in self.template.pieces() {
+            let (PieceKind::Value(value) | PieceKind::Loop(value)) = &piece.kind else {
+                continue;
+            };
+            for atom in &value.atoms {
+                let rule = self.namer.function(atom);
+                let Some(rule) = rule.filter(|rule| rule.code.family() == Family::ChatTemplates)
+                else {
+                    continue;
+                };
+                let key = (rule.id.clone(), atom.root().to_owned());
+                if self.history.is_none() || self.reported.contains_key(&key) {
+                    continue;
+                }
+                let before = estimate_tokens(self.static_bytes_before(piece.span)).to_string();
+                let finding = Finding::new(rule, self.template, atom.span, 0)
+                    .with("name", &name(atom))
+                    .with("before", &before);
+                self.found.findings.push(finding);
+                self.reported.insert(key, None);
+            }
         }
     }
 

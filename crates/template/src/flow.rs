@@ -4,60 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use headwater_text::Span;
 
+mod files;
+
 use crate::{
-    document::{Note, NoteKind},
+    document::Note,
     expression::{Atom, AtomKind, Expression},
+    piece::{Piece, PieceKind, piece},
     role::{Role, RoleMark, marks},
     scope::{Binding, Body, MacroParts, Scopes},
-    tree::{Arm, Node, Reference},
+    tree::{Arm, Node},
     units::Unit,
     weight::{Weight, weigh},
 };
-
-/// A part of the prompt, in the order in which the model reads it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Where it stands in the source, in bytes. A macro's pieces stand in the macro.
-    pub span: Span,
-    /// What it is.
-    pub kind: PieceKind,
-    /// Static bytes that may follow it in the prompt: without marks of roles, and with the longest
-    /// way through every condition.
-    pub static_bytes_after: usize,
-    /// Those of them that are more than markup and labels (`</context>`, `Question:`).
-    pub prose_bytes_after: usize,
-    /// Static bytes inside it: the body of a loop or condition.
-    pub static_bytes_within: usize,
-    /// It belongs to the last message of the user, which is new in every request anyway.
-    pub in_last_turn: bool,
-    /// Of the first condition of a branch: how many ways through it there are, with the one past it.
-    pub ways: usize,
-    /// Who speaks at this place; none where nothing says it.
-    pub role: Option<Role>,
-    /// The other file that it stands in, as the template names it; [`span`](Self::span) is then the tag
-    /// that brings it.
-    pub from: Option<Arc<str>>,
-}
-
-/// Kinds of [`Piece`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PieceKind {
-    /// Static text.
-    Text,
-    /// A printed value, with everything that it is made of.
-    Value(Expression),
-    /// A loop over a value; its body follows.
-    Loop(Expression),
-    /// A condition; its ways follow.
-    Condition(Expression),
-    /// Text from another file that was not followed.
-    Include,
-    /// From here on somebody else speaks.
-    Role(Role),
-    /// A cache marker, an index into [`Template::markers`](crate::Template::markers).
-    Marker(usize),
-}
 
 /// Pieces and how they nest, for measuring.
 pub(crate) enum Flow {
@@ -84,9 +42,6 @@ const MAX_PIECES: usize = 50_000;
 /// Text that is printed again and again counts each time.
 const MAX_TEXT_BYTES: usize = 4 * crate::source::MAX_SOURCE_BYTES;
 
-/// Files that bring each other are followed this deep.
-const MAX_FILES: usize = 16;
-
 /// What was laid out.
 pub(crate) struct LaidOut {
     pub(crate) laid: Vec<Laid>,
@@ -108,6 +63,7 @@ pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
         laid: Vec::new(),
         notes: Vec::new(),
         inlined: 0,
+        bodies: Vec::new(),
         optional: 0,
         text_bytes: 0,
     };
@@ -137,6 +93,8 @@ struct Layout<'t> {
     notes: Vec<Note>,
     /// How deep the macro or capture that is being put in place lies.
     inlined: usize,
+    /// The bodies that are being put in place.
+    bodies: Vec<Body<'t>>,
     /// How many conditions and loops lie around this place.
     optional: usize,
     /// Bytes of text so far.
@@ -144,89 +102,6 @@ struct Layout<'t> {
 }
 
 impl<'t> Layout<'t> {
-    /// A whole file, or what it extends.
-    fn file(&mut self, unit: usize) -> Vec<Flow> {
-        let units = self.units;
-        let tree = units[unit].tree.as_slice();
-        let extended = tree.iter().find_map(|node| match node {
-            Node::Extends(reference) => Some(reference),
-            _ => None,
-        });
-        let Some(reference) = extended else {
-            return self.nodes(tree);
-        };
-        self.collect_blocks(tree, unit);
-        let Some(base) = self.follow(reference) else {
-            return self.nodes(tree);
-        };
-        // Of what stands outside of blocks, only names count.
-        for node in tree {
-            let names = matches!(
-                node,
-                Node::Set { .. } | Node::Capture { .. } | Node::Macro { .. } | Node::Import { .. }
-            );
-            if names {
-                self.node(node, &mut Vec::new());
-            }
-        }
-        self.within_file(base, reference.span, |layout| layout.file(base))
-    }
-
-    fn collect_blocks(&mut self, nodes: &'t [Node], unit: usize) {
-        for node in nodes {
-            match node {
-                Node::Block { name, body } => {
-                    let bodies = self.blocks.entry(name).or_default();
-                    bodies.push(Body { nodes: body, unit });
-                    self.collect_blocks(body, unit);
-                }
-                Node::Group { body, .. } => self.collect_blocks(body, unit),
-                Node::Branch(arms) => {
-                    for arm in arms {
-                        self.collect_blocks(&arm.body, unit);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// The file that a tag names, if it was found and does not lie around this place.
-    fn follow(&mut self, reference: &Reference) -> Option<usize> {
-        let mut names = reference.names.iter();
-        let unit =
-            names.find_map(|name| self.units.iter().position(|unit| *unit.name == **name))?;
-        if !self.files.contains(&unit) && self.files.len() < MAX_FILES {
-            return Some(unit);
-        }
-        let name = headwater_text::shown(&self.units[unit].name);
-        self.notes.push(Note {
-            kind: NoteKind::Cycle,
-            span: self.here(reference.span),
-            message: format!("`{name}` is part of itself, so it is not followed here"),
-        });
-        None
-    }
-
-    fn within_file<R>(&mut self, unit: usize, tag: Span, run: impl FnOnce(&mut Self) -> R) -> R {
-        self.files.push(unit);
-        let result = self.within_unit(unit, tag, run);
-        self.files.pop();
-        result
-    }
-
-    /// Lays out nodes of a file that a tag brought.
-    fn within_unit<R>(&mut self, unit: usize, tag: Span, run: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = (self.unit, self.tag);
-        if self.unit == 0 {
-            self.tag = tag;
-        }
-        self.unit = unit;
-        let result = run(self);
-        (self.unit, self.tag) = outer;
-        result
-    }
-
     /// The place in the template of a place in the file at hand.
     fn here(&self, span: Span) -> Span {
         if self.unit == 0 { span } else { self.tag }
@@ -349,117 +224,6 @@ impl<'t> Layout<'t> {
         }
     }
 
-    fn include(
-        &mut self,
-        reference: &'t Reference,
-        value: &'t Expression,
-        fallback: &'t [Node],
-        flow: &mut Vec<Flow>,
-    ) {
-        let named = reference.names.iter().find_map(|name| {
-            match self.scopes.get(&format!("{PARTIAL}{name}")) {
-                Some(Binding::Macro(parts)) => Some(*parts),
-                _ => None,
-            }
-        });
-        if let Some(parts) = named {
-            if self.inlined < MAX_INLINE {
-                return self.inline(parts.body, Some(parts), value, reference.span, flow);
-            }
-        } else if let Some(unit) = self.follow(reference) {
-            self.scopes.enter();
-            let mut body = self.within_file(unit, reference.span, |layout| layout.file(unit));
-            self.scopes.leave();
-            return flow.append(&mut body);
-        } else if !fallback.is_empty() {
-            return flow.append(&mut self.nodes(fallback));
-        }
-        if !reference.is_optional {
-            flow.push(Flow::Piece(self.lay(reference.span, PieceKind::Include)));
-        }
-    }
-
-    /// Binds the macros of another file.
-    fn import(
-        &mut self,
-        reference: &'t Reference,
-        alias: Option<&str>,
-        names: &'t [(String, String)],
-    ) {
-        let Some(unit) = self.follow(reference) else {
-            return;
-        };
-        if let Some(alias) = alias {
-            self.scopes.bind(alias, Binding::Value(Vec::new()));
-        }
-        let units = self.units;
-        for node in &units[unit].tree {
-            let Node::Macro {
-                name,
-                parameters,
-                defaults,
-                body,
-            } = node
-            else {
-                continue;
-            };
-            let parts = MacroParts {
-                parameters,
-                defaults,
-                body: Body { nodes: body, unit },
-            };
-            let all = alias.map(|alias| format!("{alias}.{name}"));
-            let single = names.iter().filter(|(there, _)| there == name);
-            for here in all.into_iter().chain(single.map(|(_, here)| here.clone())) {
-                self.scopes.bind(&here, Binding::Macro(parts));
-            }
-        }
-    }
-
-    fn block(&mut self, name: &'t str, body: &'t [Node], flow: &mut Vec<Flow>) {
-        let own = self.body(body);
-        let bodies = self.blocks.entry(name).or_default();
-        if !bodies.iter().any(|known| std::ptr::eq(known.nodes, body)) {
-            bodies.push(own);
-        }
-        self.body_of_block(name, 0, flow);
-    }
-
-    fn body_of_block(&mut self, name: &'t str, index: usize, flow: &mut Vec<Flow>) {
-        let body = self.blocks.get(name).and_then(|bodies| bodies.get(index));
-        let Some(body) = body.copied() else { return };
-        if self.inlined >= MAX_INLINE * 2 {
-            return;
-        }
-        let outer = self.block.replace((name, index));
-        self.inlined += 1;
-        let tag = self.tag;
-        let mut inner = self.within_unit(body.unit, tag, |layout| layout.nodes(body.nodes));
-        self.inlined -= 1;
-        self.block = outer;
-        flow.append(&mut inner);
-    }
-
-    /// Puts a body that stands elsewhere in the place of a tag.
-    fn inline(
-        &mut self,
-        body: Body<'t>,
-        parts: Option<MacroParts<'t>>,
-        value: &Expression,
-        tag: Span,
-        flow: &mut Vec<Flow>,
-    ) {
-        self.inlined += 1;
-        self.scopes.enter();
-        if let Some(parts) = parts {
-            self.bind_parameters(parts, value);
-        }
-        let mut inner = self.within_unit(body.unit, tag, |layout| layout.nodes(body.nodes));
-        flow.append(&mut inner);
-        self.scopes.leave();
-        self.inlined -= 1;
-    }
-
     fn text(&mut self, span: Span, text: &str) -> Flow {
         self.text_bytes += text.len();
         let marks = marks(text);
@@ -534,7 +298,7 @@ impl<'t> Layout<'t> {
             }
         });
         if let Some((body, parts)) = printed
-            && self.inlined < MAX_INLINE
+            && self.may_inline(body)
         {
             return self.inline(body, parts, value, span, flow);
         }
@@ -565,30 +329,6 @@ impl<'t> Layout<'t> {
         for parameter in parts.parameters {
             self.scopes.bind(parameter, Binding::Value(atoms.clone()));
         }
-    }
-}
-
-impl Piece {
-    /// It prints or asks for something that is not static text.
-    pub(crate) fn is_value(&self) -> bool {
-        matches!(
-            self.kind,
-            PieceKind::Value(_) | PieceKind::Loop(_) | PieceKind::Condition(_) | PieceKind::Include
-        )
-    }
-}
-
-fn piece(span: Span, kind: PieceKind) -> Piece {
-    Piece {
-        span,
-        kind,
-        static_bytes_after: 0,
-        prose_bytes_after: 0,
-        static_bytes_within: 0,
-        in_last_turn: false,
-        ways: 0,
-        role: None,
-        from: None,
     }
 }
 

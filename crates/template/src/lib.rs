@@ -42,6 +42,7 @@ mod notation;
 mod offset_map;
 mod order;
 mod part;
+mod piece;
 mod problem;
 mod prompt_template;
 mod render;
@@ -63,11 +64,11 @@ pub use crate::{
     dialect::Dialect,
     document::{Document, Note, NoteKind, may_hold_prompts, read},
     expression::{Atom, AtomKind, Expression},
-    flow::{Piece, PieceKind},
     format::Format,
     front_matter::Volatility,
     order::{MIN_PROSE_BYTES, OrderFault},
     part::{ApiKind, Marker, Part, PartKind},
+    piece::{Piece, PieceKind},
     problem::Problem,
     prompt_template::{LoadError, PromptTemplate},
     render::{

@@ -1,7 +1,8 @@
 //! How much static text follows each piece, who speaks in it, and which pieces belong to the last turn.
 
 use crate::{
-    flow::{Flow, Laid, Piece, PieceKind},
+    flow::{Flow, Laid},
+    piece::{Piece, PieceKind},
     role::Role,
     variants,
     weight::Weight,

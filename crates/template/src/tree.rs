@@ -227,11 +227,15 @@ impl Builder {
 
     /// Closes the innermost tag, which must have this name if one is given.
     pub(crate) fn close(&mut self, name: Option<&str>, span: Span, problems: &mut Vec<Problem>) {
-        let said = (self.closing)(name.unwrap_or("end"));
+        let bare = |name: &str| {
+            let tag = (self.closing)(name);
+            tag.trim_matches(['{', '%', '}', ' ']).to_owned()
+        };
+        let said = bare(name.unwrap_or("end"));
         match self.frames.pop() {
             Some(frame) if name.is_none_or(|name| frame.name == name) => self.push(frame.close()),
             Some(frame) => {
-                let expected = (self.closing)(&frame.name);
+                let expected = bare(&frame.name);
                 let message = format!("`{said}` closes nothing here; expected `{expected}`");
                 problems.push(Problem::new(span, message));
                 self.frames.push(frame);

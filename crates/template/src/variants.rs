@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::flow::{Flow, Laid, PieceKind};
+use crate::{
+    flow::{Flow, Laid},
+    piece::PieceKind,
+};
 
 /// Counts the texts that conditions can make of what stands ahead of static text, and notes for each
 /// branch how many ways it has.

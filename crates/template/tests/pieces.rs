@@ -81,17 +81,7 @@ fn bodies_are_printed_where_they_are_called() {
     check("{% block b %}{{ a }}{% endblock %}12", &["a `a` 2"]);
     check(
         "{% macro m() %}{{ m() }}{{ a }}{% endmacro %}{{ m() }}",
-        &[
-            "m `m()` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-            "a `a` 0",
-        ],
+        &["m `m()` 0", "a `a` 0"],
     );
     check("{% filter upper %}{{ a }}12{% endfilter %}", &["a `a` 2"]);
     check("{% generation %}{{ a }}12{% endgeneration %}", &["a `a` 2"]);
@@ -159,11 +149,7 @@ fn problems_have_a_place() {
         "not valid Jinja: unknown statement frobnicate",
     );
     check("{% else %}", 0, "`else` without an `if`");
-    check(
-        "{% endif %}",
-        0,
-        "`{% endif %}` closes nothing: no tag is open",
-    );
+    check("{% endif %}", 0, "`endif` closes nothing: no tag is open");
     check("{% %}", 0, "this tag is empty");
     check("{% elif + %}", 0, "not valid Jinja");
 }
