@@ -231,7 +231,7 @@ impl Run {
         }
         match self.mode.map(|mode| mode.goal) {
             Some(Goal::Show) => {
-                print(&self.changes)?;
+                print(&output::diff(&self.changes))?;
                 eprintln!("{}", counted(self.applied, "would be fixed"));
                 return Ok(match (self.unreadable, self.applied) {
                     (0, 0) => ExitCode::SUCCESS,

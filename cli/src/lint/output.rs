@@ -41,6 +41,19 @@ pub(crate) fn print(out: &str) -> anyhow::Result<()> {
     stdout.flush().context("cannot write the report")
 }
 
+/// A diff: as it is for a program, with what cannot be seen written out for people.
+pub(super) fn diff(changes: &str) -> String {
+    if !io::stdout().is_terminal() {
+        return changes.to_owned();
+    }
+    let lines = changes.split_inclusive('\n');
+    let shown = lines.map(|line| match line.strip_suffix('\n') {
+        Some(line) => format!("{}\n", headwater_text::shown(line)),
+        None => headwater_text::shown(line),
+    });
+    shown.collect()
+}
+
 fn paint(color: Color) -> Paint {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match color {

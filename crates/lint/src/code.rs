@@ -6,6 +6,8 @@ use headwater_template::{Dialect, Template};
 use headwater_text::Span;
 use regex::Regex;
 
+use crate::pattern::own;
+
 /// A tag.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag<'t> {
@@ -39,7 +41,7 @@ pub(crate) const HISTORY: &str = r"(?:loop_)?messages|(?:chat_|conversation_|mes
 static HISTORY_LOOP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     // Handlebars and Go say `each` and `range`.
     let pattern = format!(r"^#?(?:for\s.*\bin|each|range)\s.*?\b(?:{HISTORY})\b");
-    Regex::new(&pattern).ok()
+    own(&pattern)
 });
 
 impl<'t> Code<'t> {

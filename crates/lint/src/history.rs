@@ -11,6 +11,7 @@ use crate::{
     finding::Finding,
     matcher::{HistoryFault, Matcher},
     names::Namer,
+    pattern::own,
     rule::Family,
     volatile::Volatiles,
 };
@@ -20,7 +21,7 @@ static WINDOW: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = format!(
         r"\b(?:{HISTORY})\s*\[\s*-\s*[\w.]+\s*:\s*\]|\b(?:{HISTORY})\s*\[[^\]:]*(?:length|count|len\()[^\]:]*-[^\]:]*:\s*\]|\b(?:{HISTORY})\s*\|\s*(?:last_n|tail|takelast|take_last|window|trim_messages|last_messages)\b|\b(?:trim_messages|last_n|tail)\s*\(\s*(?:{HISTORY})\b"
     );
-    Regex::new(&pattern).ok()
+    own(&pattern)
 });
 
 /// `messages | reverse`, `history[::-1]`
@@ -28,7 +29,7 @@ static NEWEST_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = format!(
         r"\b(?:{HISTORY})\s*(?:\|\s*reversed?\b|\[\s*:\s*:\s*-\s*1\s*\])|\breversed\s*\(\s*(?:{HISTORY})\b"
     );
-    Regex::new(&pattern).ok()
+    own(&pattern)
 });
 
 /// Findings of all rules about histories.

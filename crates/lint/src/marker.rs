@@ -9,6 +9,7 @@ use regex::Regex;
 use crate::{
     finding::Finding,
     matcher::{MarkerFault, Matcher},
+    pattern::own,
     rule::Rule,
 };
 
@@ -21,7 +22,9 @@ const MIN_BYTES: usize = 1024 * 4;
 
 /// Times and identifiers, which are other ones in the next request.
 static MOMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b").ok()
+    own(
+        r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
+    )
 });
 
 /// Findings of all rules about markers.

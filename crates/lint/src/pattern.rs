@@ -15,7 +15,7 @@ impl Patterns {
     /// Compiles a list; an error points at the pattern in the file.
     pub(crate) fn compile(list: &[String], yaml: &str, origin: &str) -> Result<Self, FileError> {
         let compile = |pattern: &String| {
-            RegexBuilder::new(&format!("^(?:{pattern})$"))
+            RegexBuilder::new(&ascii(&format!("^(?:{pattern})$")))
                 .size_limit(MAX_COMPILED_BYTES)
                 .build()
                 .map_err(|_| {
@@ -51,7 +51,7 @@ pub(crate) fn compile_search(
     origin: &str,
 ) -> Result<Vec<Regex>, FileError> {
     let compile = |pattern: &String| {
-        RegexBuilder::new(pattern)
+        RegexBuilder::new(&ascii(pattern))
             .size_limit(MAX_COMPILED_BYTES)
             .build()
             .map_err(|_| {
@@ -60,6 +60,44 @@ pub(crate) fn compile_search(
             })
     };
     list.iter().map(compile).collect()
+}
+
+/// A pattern of this crate; none if it is no regular expression, which a test would show.
+pub(crate) fn own(pattern: &str) -> Option<Regex> {
+    Regex::new(&ascii(pattern)).ok()
+}
+
+/// The pattern with `\w`, `\d`, `\s` and `\b` for ASCII alone: names are, and the tables for all of Unicode
+/// take most of the time in which the linter starts.
+fn ascii(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() * 2);
+    let mut in_class = false;
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match (chars.next(), in_class) {
+                (Some('w'), true) => out.push_str("0-9A-Za-z_"),
+                (Some('w'), false) => out.push_str("[0-9A-Za-z_]"),
+                (Some('d'), true) => out.push_str("0-9"),
+                (Some('d'), false) => out.push_str("[0-9]"),
+                (Some('s'), true) => out.push_str(r" \t\r\n"),
+                (Some('s'), false) => out.push_str(r"[ \t\r\n]"),
+                (Some('b'), false) => out.push_str(r"(?-u:\b)"),
+                (Some(escaped), _) => out.extend(['\\', escaped]),
+                (None, _) => out.push('\\'),
+            },
+            '[' => {
+                in_class = true;
+                out.push(c);
+            }
+            ']' => {
+                in_class = false;
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// `userName`, `USER_NAME` and `user-name` as `user_name`.
@@ -82,6 +120,17 @@ pub(crate) fn snake_case(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_are_ascii() {
+        let check = |pattern: &str, expected: &str| assert_eq!(ascii(pattern), expected);
+        check(
+            r"\b\w+[\w.-]*\[\d\]",
+            r"(?-u:\b)[0-9A-Za-z_]+[0-9A-Za-z_.-]*\[[0-9]\]",
+        );
+        check(r"[^\]:]*\s\\", r"[^\]:]*[ \t\r\n]\\");
+        check(r"\", r"\");
+    }
 
     #[test]
     fn whole_names_in_any_spelling() {

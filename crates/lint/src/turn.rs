@@ -10,6 +10,7 @@ use crate::{
     code::{Block, Code, Tag, prints_variable},
     finding::Finding,
     matcher::{Matcher, Opening, Topic},
+    pattern::own,
     rule::Rule,
 };
 
@@ -22,12 +23,12 @@ static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\bmessages\s*\|\s*(?:length|last|count)\b",
         r"\blen(?:gth)?\s*\(\s*messages\s*\)",
     ];
-    Regex::new(&parts.join("|")).ok()
+    own(&parts.join("|"))
 });
 
 /// The same, said about the innermost loop.
 static PLACE_IN_LOOP: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\bloop\.(?:last|revindex0?)\b").ok());
+    LazyLock::new(|| own(r"\bloop\.(?:last|revindex0?)\b"));
 
 /// What a condition about a place keeps from other turns.
 struct Kept {
@@ -130,7 +131,7 @@ fn topic(code: &Code<'_>, index: usize, arm: Block, history: Block, body: Span) 
     };
     let turn_goes_on = prints
         || rest_of_turn(code, arm.close + usize::from(own.prints), history.close)
-            .any(|tag| tag.prints_variable());
+            .any(Tag::prints_variable);
     if !turn_goes_on {
         return None;
     }
@@ -216,4 +217,4 @@ fn writes_empty(text: &str, with_start: bool) -> bool {
 
 /// `{{- '</think>' -}}`
 static END_ALONE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"\{\{-?\s*["']</think>(?:\\n)*["']"#).ok());
+    LazyLock::new(|| own(r#"\{\{-?\s*["']</think>(?:\\n)*["']"#));
