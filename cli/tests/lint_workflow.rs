@@ -64,7 +64,7 @@ fn found(folder: &Path, args: &[&str]) -> Vec<String> {
         .copied()
         .collect();
     let (_, stdout, stderr) = run(folder, &args);
-    let report: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| Value::String(stderr));
+    let report: Value = serde_json::from_str(&stdout).unwrap_or(Value::String(stderr));
     let findings = report["findings"].as_array().unwrap();
     findings
         .iter()

@@ -1,6 +1,10 @@
 //! How long a template of 4 KB takes, from bytes to findings, and how long the rules take to load.
 
-#![expect(clippy::unwrap_used, missing_docs, reason = "a benchmark stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a benchmark stops at the first surprise"
+)]
 
 use std::hint::black_box;
 
@@ -22,7 +26,9 @@ fn template() -> String {
     }
     text.push_str("\n# Tools\n{% for tool in tools | sort(attribute='name') %}\n{{ tool.name }}: {{ tool.description }}\n{% endfor %}\n");
     text.push_str("{% if user.is_premium %}\nOffer the express line.\n{% endif %}\n");
-    text.push_str("Documents:\n{% for chunk in chunks %}\n<doc>{{ chunk.text }}</doc>\n{% endfor %}\n");
+    text.push_str(
+        "Documents:\n{% for chunk in chunks %}\n<doc>{{ chunk.text }}</doc>\n{% endfor %}\n",
+    );
     text.push_str("Now:\n{{ now }}\n{{ user.name }}\n{{ question }}\n");
     text
 }
