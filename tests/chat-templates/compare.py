@@ -2,7 +2,7 @@
 
 compare.py FOLDER FINDINGS [--write] -- COMMAND...
 
-A row of FINDINGS is: file, code, line, verdict of a person (`true`, `false`, or `?` for a new one).
+A row of FINDINGS is: file, code, line, verdict by hand (`true`, `false`, or `?` for a new one).
 """
 
 import csv

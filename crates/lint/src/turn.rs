@@ -130,7 +130,7 @@ fn topic(code: &Code<'_>, index: usize, arm: Block, history: Block, body: Span) 
     };
     let turn_goes_on = prints
         || rest_of_turn(code, arm.close + usize::from(own.prints), history.close)
-            .any(|tag| tag.prints_variable());
+            .any(Tag::prints_variable);
     if !turn_goes_on {
         return None;
     }

@@ -1,7 +1,5 @@
 //! Every rule's examples: the bad one gives exactly one finding, the good one none.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use headwater_lint::{Checked, Example, Linter, RuleSet};
 
 fn findings(linter: &Linter, example: &Example, text: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use headwater_lint::{Checked, Linter, Outcome, Paint, Report, RuleSet, json, tex
 use proptest::prelude::*;
 
 /// Pieces of templates that make trouble when they meet.
-const FRAGMENTS: [&str; 44] = [
+const FRAGMENTS: [&str; 60] = [
     "{{",
     "}}",
     "{%",
@@ -53,6 +53,22 @@ const FRAGMENTS: [&str; 44] = [
     "\u{202E}",
     "e\u{301}",
     "\u{1F3F4}\u{E0067}",
+    "{% for m in messages %}",
+    "{% for m in messages[-20:] | reverse %}",
+    "{% if loop.last %}",
+    "{% if add_generation_prompt %}",
+    "{{ m.content | trim }}",
+    "{{ tool_call.id }}",
+    "{{ '</think>' if loop.last else m.content }}",
+    "{{ strftime_now('%d %b %Y %H:%M') }}",
+    "{% include name ~ '.md' %}",
+    "{{ tools if mode == 'plan' else x }}",
+    "{{ d | date(\"LLLL\") }}",
+    "{\"a\": 1, \"b\": {\"c\": \"",
+    "{\"b\": 1, \"a\": 2}",
+    "p\u{43E}licy",
+    "{\"model\": \"claude-opus-5\", \"messages\": [",
+    "\"cache_control\": {\"ttl\": \"2h\"}",
 ];
 
 static LINTER: LazyLock<Linter> = LazyLock::new(|| Linter::new(RuleSet::builtin().unwrap()));
@@ -71,7 +87,7 @@ proptest! {
     fn any_mix_of_fragments_is_judged(picks in prop::collection::vec(0..FRAGMENTS.len(), 0..24), noise in "\\PC{0,8}") {
             let mut source: String = picks.iter().map(|pick| FRAGMENTS[*pick]).collect();
         source.push_str(&noise);
-        for path in ["a.j2", "a.md"] {
+        for path in ["a.j2", "a.md", "a.hbs", "request.json"] {
             let Some(outcome) = judged(path, &source) else {
                 continue;
             };

@@ -1,8 +1,6 @@
 //! One small template for each class of cache misses known from public reports: the bad form is found
 //! by the rule of its class, and the form that passes is silent.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use headwater_lint::{Checked, Linter, RuleSet};
 
 const RULES: &str = "You are a clerk of the town hall. Answer politely, name the paragraph that you rely on, and never promise a date.\n";

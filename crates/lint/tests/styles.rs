@@ -1,8 +1,6 @@
 //! Prompts written in the styles of the field (a desktop agent, a coding agent, a retrieval server, a
 //! research agent, a chat front end): everything that the linter says about each, no more and no less.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use headwater_lint::{Checked, Linter, RuleSet};
 
 /// Name of the file, its text, codes with lines.

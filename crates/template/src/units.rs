@@ -37,6 +37,7 @@ pub(crate) fn load_all(
         dialect,
         load,
         seen: BTreeSet::new(),
+        missing: BTreeSet::new(),
         bytes: 0,
     };
     let mut next = 0;
@@ -69,6 +70,8 @@ struct Loader<'l> {
     dialect: Dialect,
     load: &'l dyn Fn(&str) -> Option<Vec<u8>>,
     seen: BTreeSet<String>,
+    /// Names under which there is nothing.
+    missing: BTreeSet<String>,
     bytes: usize,
 }
 
@@ -94,7 +97,11 @@ impl Loader<'_> {
             if self.seen.contains(name) {
                 return Found::default();
             }
+            if self.missing.contains(name) {
+                return Found::default();
+            }
             let Some(bytes) = (self.load)(name) else {
+                self.missing.insert(name.clone());
                 continue;
             };
             self.seen.insert(name.clone());

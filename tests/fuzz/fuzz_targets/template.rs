@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
             for finding in &once.findings {
                 assert!(once.text.get(finding.span.start..finding.span.end).is_some());
             }
-            let report = Report { judged: vec![once], skipped: Vec::new() };
+            let report = Report { judged: vec![once], ..Report::default() };
             assert!(!text(&report, Paint::Plain, 80).is_empty());
         }
     }

@@ -48,7 +48,9 @@ impl<'t> Layout<'t> {
             match node {
                 Node::Block { name, body } => {
                     let bodies = self.blocks.entry(name).or_default();
-                    bodies.push(Body { nodes: body, unit });
+                    if bodies.len() < MAX_FILES {
+                        bodies.push(Body { nodes: body, unit });
+                    }
                     self.collect_blocks(body, unit);
                 }
                 Node::Group { body, .. } => self.collect_blocks(body, unit),
@@ -173,7 +175,9 @@ impl<'t> Layout<'t> {
     pub(super) fn block(&mut self, name: &'t str, body: &'t [Node], flow: &mut Vec<Flow>) {
         let own = self.body(body);
         let bodies = self.blocks.entry(name).or_default();
-        if !bodies.iter().any(|known| std::ptr::eq(known.nodes, body)) {
+        // A name that is used again and again is a mistake.
+        let has_room = bodies.len() < MAX_FILES;
+        if has_room && !bodies.iter().any(|known| std::ptr::eq(known.nodes, body)) {
             bodies.push(own);
         }
         self.body_of_block(name, 0, flow);

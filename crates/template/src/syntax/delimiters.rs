@@ -13,6 +13,10 @@ pub(super) fn end_of_tag(text: &str, from: usize, close: &str, quotes: &[u8]) ->
         if bytes[at..].starts_with(close.as_bytes()) {
             return Some(at + close.len());
         }
+        if close.ends_with("}}") && !quotes.is_empty() && bytes[at..].starts_with(b"{{") {
+            // The next tag: what hid the end of this one was no string.
+            return first_plain.map(|end| end + close.len());
+        }
         if quotes.contains(&bytes[at]) {
             let quote = bytes[at];
             first_plain = first_plain.or(Some(last));

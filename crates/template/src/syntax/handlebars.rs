@@ -30,6 +30,7 @@ pub(crate) fn read(text: &str, start: usize, problems: &mut Vec<Problem>) -> Syn
         builder: Builder::new(|name| format!("{{{{/{name}}}}}")),
         frames: Vec::new(),
         contexts: 0,
+        has_no_long_end: false,
     };
     reader.all(start, problems);
     Syntax {
@@ -47,6 +48,8 @@ struct Reader<'t> {
     frames: Vec<Frame>,
     /// Contexts so far; each has a name of its own.
     contexts: usize,
+    /// No long comment ends behind this place.
+    has_no_long_end: bool,
 }
 
 /// What an open block means for the names in it.
@@ -104,13 +107,9 @@ impl<'t> Reader<'t> {
         let behind = self.text[inner_start..].trim_start_matches('~');
         let end = if behind.starts_with("!--") {
             let from = open + rest.len().min(5);
-            let end = self.text[from..].find("--").and_then(|_| {
-                let long = self.text[from..].find("--}}").map(|at| from + at + 4);
-                let trimmed = self.text[from..].find("--~}}").map(|at| from + at + 5);
-                [long, trimmed].into_iter().flatten().min()
-            });
             // `{{!-- x }}` is a short comment.
-            end.or_else(|| end_of_tag(self.text, inner_start, &self.close, &[]))
+            self.end_of_long_comment(from)
+                .or_else(|| end_of_tag(self.text, inner_start, &self.close, &[]))
         } else if behind.starts_with('!') {
             end_of_tag(self.text, inner_start, &self.close, &[])
         } else if behind.starts_with('{') && self.open == "{{" {
@@ -132,6 +131,26 @@ impl<'t> Reader<'t> {
             problems,
         );
         Some(end)
+    }
+
+    /// The byte behind the next `--}}` or `--~}}`.
+    fn end_of_long_comment(&mut self, from: usize) -> Option<usize> {
+        let mut at = from;
+        while !self.has_no_long_end {
+            let Some(found) = self.text[at..].find("--") else {
+                self.has_no_long_end = true;
+                break;
+            };
+            let behind = &self.text[at + found + 2..];
+            for close in ["}}", "~}}"] {
+                if behind.starts_with(close) {
+                    return Some(at + found + 2 + close.len());
+                }
+            }
+            // Of `---}}` the last two signs count.
+            at += found + 1;
+        }
+        None
     }
 
     /// `{{{{raw}}}} … {{{{/raw}}}}`
@@ -514,8 +533,12 @@ fn block_parameters(tokens: &mut Vec<Token<'_>>) -> Vec<String> {
         tokens.pop();
     }
     let words = behind.iter().filter(|token| token.kind == TokenKind::Word);
-    words.map(|token| token.text.to_owned()).collect()
+    let words = words.map(|token| token.text.to_owned());
+    words.take(MAX_PARAMETERS).collect()
 }
+
+/// A block hands over an item and its index.
+const MAX_PARAMETERS: usize = 8;
 
 fn is_else(body: &str) -> bool {
     body.strip_prefix("else")

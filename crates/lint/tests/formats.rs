@@ -1,0 +1,213 @@
+//! The classes of cache misses known from public reports, in other languages than Jinja and inside JSON
+//! and YAML: the bad form is found at its place in the file, and the form that passes is silent.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::sync::LazyLock;
+
+use headwater_lint::{Checked, Finding, Linter, RuleSet, Severity};
+
+const RULES: &str = "You are a clerk of the town hall. Answer politely, name the paragraph that you rely on, and never promise a date.\n";
+
+static LINTER: LazyLock<Linter> = LazyLock::new(|| Linter::new(RuleSet::builtin().unwrap()));
+
+fn findings(path: &str, text: &str) -> Vec<Finding> {
+    match LINTER.check(path, text.as_bytes(), &Default::default()) {
+        Checked::Judged(outcome) => outcome.findings,
+        other => panic!("{path} {text}: {other:?}"),
+    }
+}
+
+/// The bad form has the code at the place, `line:column`; the good one has nothing above info.
+#[track_caller]
+fn check(path: &str, code: &str, place: &str, bad: &str, good: &str) {
+    let (bad, good) = (bad.replace("RULES", RULES), good.replace("RULES", RULES));
+    let found = findings(path, &bad);
+    let places: Vec<String> = found
+        .iter()
+        .map(|finding| format!("{} {}", finding.code.as_str(), finding.position))
+        .collect();
+    assert!(
+        places.contains(&format!("{code} {place}")),
+        "{path} {bad}: {places:?}"
+    );
+    for finding in findings(path, &good) {
+        assert!(
+            finding.severity == Severity::Info,
+            "{path} {good}: {finding:?}"
+        );
+    }
+}
+
+#[test]
+fn handlebars() {
+    let check = |code, place, bad, good| check("a.hbs", code, place, bad, good);
+    check(
+        "HW201",
+        "1:8",
+        "Now: {{now}}\nRULES{{question}}",
+        "RULESNow: {{now}}",
+    );
+    check("HW203", "1:9", "trace={{requestId}}\nRULES", "RULES");
+    check(
+        "HW204",
+        "1:9",
+        "Hello {{user.name}}.\nRULES",
+        "RULESHello {{user.name}}.",
+    );
+    check(
+        "HW205",
+        "1:8",
+        "<env>{{cwd}} {{gitStatus}}</env>\nRULES",
+        "RULES<env>{{cwd}}</env>",
+    );
+    check("HW206", "1:3", "{{documents}}\nRULES", "RULES{{documents}}");
+    check(
+        "HW201",
+        "1:21",
+        "{{#if debug}}{{time now}}{{/if}}\nRULES",
+        "RULES{{#if debug}}{{time now}}{{/if}}",
+    );
+}
+
+#[test]
+fn go() {
+    let check = |code, place, bad, good| check("a.gotmpl", code, place, bad, good);
+    check(
+        "HW201",
+        "1:9",
+        "Now: {{ .Now }}\nRULES{{ .Question }}",
+        "RULESNow: {{ .Now }}",
+    );
+    check(
+        "HW201",
+        "1:9",
+        "Now: {{ now }}\nRULES",
+        "RULESNow: {{ now }}",
+    );
+    check("HW203", "1:10", "trace={{ .RequestID }}\nRULES", "RULES");
+    check(
+        "HW204",
+        "1:10",
+        "Hello {{ .User.Name }}.\nRULES",
+        "RULESHello {{ .User.Name }}.",
+    );
+    check(
+        "HW205",
+        "1:9",
+        "<env>{{ .Cwd }}</env>\nRULES",
+        "RULES<env>{{ .Cwd }}</env>",
+    );
+    check(
+        "HW206",
+        "1:4",
+        "{{ .Documents }}\nRULES",
+        "RULES{{ .Documents }}",
+    );
+}
+
+#[test]
+fn a_map_in_go_keeps_its_order() {
+    let text = "{{ range $name, $tool := .Tools }}{{ $name }}: {{ $tool }}\n{{ end }}RULES";
+    let found = findings("a.gotmpl", &text.replace("RULES", RULES));
+    assert!(
+        found
+            .iter()
+            .all(|finding| finding.severity == Severity::Info),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn promptfoo() {
+    let file = |text: &str| {
+        let block = text.replace("RULES", RULES).replace('\n', "\n      ");
+        format!(
+            "description: x\nprompts:\n  - label: a\n    raw: |\n      {block}\nproviders: [x]\n"
+        )
+    };
+    let check = |code, place, bad: &str, good: &str| {
+        check("promptfooconfig.yaml", code, place, &file(bad), &file(good));
+    };
+    check(
+        "HW201",
+        "5:15",
+        "Now: {{ now }}\nRULES{{ question }}",
+        "RULESNow: {{ now }}",
+    );
+    check("HW203", "5:16", "trace={{ request_id }}\nRULES", "RULES");
+    check(
+        "HW206",
+        "5:10",
+        "{{ documents }}\nRULES",
+        "RULES{{ documents }}",
+    );
+    check(
+        "HW201",
+        "6:12",
+        "RULES=={{ now }} one\nRULES",
+        "RULES=={{ now }}",
+    );
+    check("HW401", "5:10", "pol\u{200b}icy\nRULES", "policy\nRULES");
+}
+
+#[test]
+fn chats_in_json() {
+    let file = |system: &str, user: &str| {
+        let text = |text: &str| serde_json::to_string(&text.replace("RULES", RULES)).unwrap();
+        format!(
+            "[{{\"role\": \"system\", \"content\":\n{}}},\n{{\"role\": \"user\", \"content\":\n{}}}]",
+            text(system),
+            text(user)
+        )
+    };
+    let check = |code, place, bad: String, good: String| {
+        check("chat.json", code, place, &bad, &good);
+    };
+    check(
+        "HW201",
+        "2:10",
+        file("Now: {{ now }}\nRULES", "{{ question }}"),
+        file("RULES", "Now: {{ now }}\n{{ question }}"),
+    );
+    check(
+        "HW203",
+        "2:11",
+        file("trace={{ request_id }}\nRULES", "{{ question }}"),
+        file("RULES", "{{ question }} {{ request_id }}"),
+    );
+}
+
+#[test]
+fn requests() {
+    let file = |system: &str| {
+        let system = serde_json::to_string(&system.replace("RULES", RULES)).unwrap();
+        format!(
+            "{{\"model\": \"claude\", \"messages\": [{{\"role\": \"user\", \"content\": \"Hi\"}}],\n\"system\": {system}}}"
+        )
+    };
+    let check = |code, place, bad: &str, good: &str| {
+        check("body.json", code, place, &file(bad), &file(good));
+    };
+    check(
+        "HW211",
+        "2:12",
+        "x-anthropic-billing-header: cc_version=2.1; cch=0f3ab;\nRULES",
+        "RULES",
+    );
+    check("HW401", "2:15", "pol\u{200b}icy\nRULES", "policy\nRULES");
+}
+
+#[test]
+fn chat_templates_in_a_tokenizer_config() {
+    let template = "{{ strftime_now(\"%d %b %Y\") }}\n{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+    let text = format!(
+        "{{\"chat_template\":\n{}}}",
+        serde_json::to_string(template).unwrap()
+    );
+    let found = findings("tokenizer_config.json", &text);
+    let clock = found
+        .iter()
+        .find(|finding| finding.code.as_str() == "HW701");
+    assert_eq!(clock.unwrap().position.to_string(), "2:5", "{found:?}");
+}
