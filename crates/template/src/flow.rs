@@ -300,7 +300,7 @@ impl<'t> Layout<'t> {
         if let Some((body, parts)) = printed
             && self.may_inline(body)
         {
-            return self.inline(body, parts, value, span, flow);
+            return self.inline((body, parts), value, span, flow);
         }
         if let Some((name, index)) = self.block
             && value.atoms.iter().any(|atom| atom.path == "super")

@@ -2,8 +2,12 @@
 //! static text and its values reach the model.
 //!
 //! ```text
-//! bytes ─► Source ─► Template { tree, pieces, declared volatility, problems }
+//! file ─► Document ─► Template { source, pieces, parts, markers, declared volatility, problems }
 //! ```
+//!
+//! [`read`] takes a file of any [`Format`]: a template in one of the languages of [`Dialect`], or JSON
+//! and YAML that hold prompts as strings. All offsets of a template are bytes of its own text;
+//! [`Source::in_file`] leads to the file, through escapes and indentation.
 //!
 //! A prefix cache reuses a prompt up to the first byte that differs. So what matters about a template
 //! is not what it prints but *in which order*: every [`Piece`] knows how much static text follows it.
@@ -23,8 +27,8 @@
 //! [`PromptTemplate`] is a template of one's own, in cache order, whose text comes in parts by
 //! [`Volatility`].
 //!
-//! It never reads a clock or a file, follows an include into another file, or decides what a name
-//! means: that `now` is a clock is the linter's knowledge.
+//! It never reads a clock or a file (other files that a template includes are asked of the caller), or
+//! decides what a name means: that `now` is a clock is the linter's knowledge.
 
 mod complexity;
 mod container;

@@ -130,7 +130,7 @@ impl OffsetMap {
     }
 
     /// The byte of the decoded text at a byte of the file.
-    pub(crate) fn from_file(&self, offset: usize) -> Option<usize> {
+    pub(crate) fn in_text(&self, offset: usize) -> Option<usize> {
         let run = self
             .runs
             .iter()

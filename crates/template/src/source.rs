@@ -132,10 +132,10 @@ impl Source {
     }
 
     /// The byte of the template that stands at a byte of the file; none if it is not of the template.
-    pub fn from_file(&self, offset: usize) -> Option<usize> {
+    pub fn in_text(&self, offset: usize) -> Option<usize> {
         match &self.decoded {
             None => (offset <= self.file.text.len()).then_some(offset),
-            Some(decoded) => decoded.map.from_file(offset),
+            Some(decoded) => decoded.map.in_text(offset),
         }
     }
 

@@ -114,20 +114,13 @@ impl Template {
     }
 
     fn assemble(
-        draft: Draft,
+        mut draft: Draft,
         text: &str,
         load: &dyn Fn(&str) -> Option<Vec<u8>>,
         notes: &mut Vec<Note>,
     ) -> Self {
-        let mut problems = draft.problems;
-        let (marks, tree) = read_parts(
-            text,
-            &draft.dialect,
-            draft.body_start,
-            &draft.parts,
-            &draft.markers,
-            &mut problems,
-        );
+        let mut problems = std::mem::take(&mut draft.problems);
+        let (marks, tree) = read_parts(text, &draft, &mut problems);
         let mut units = vec![Unit {
             name: "".into(),
             text: Cow::Borrowed(text),
@@ -295,22 +288,16 @@ fn is_chat_template(text: &str) -> bool {
 }
 
 /// Reads a text in one go, or part by part.
-fn read_parts(
-    text: &str,
-    dialect: &Dialect,
-    start: usize,
-    parts: &[Part],
-    markers: &[Marker],
-    problems: &mut Vec<Problem>,
-) -> (Vec<Mark>, Vec<Node>) {
-    if parts.is_empty() {
-        let syntax = syntax::read(*dialect, text, Span::new(start, text.len()), problems);
+fn read_parts(text: &str, draft: &Draft, problems: &mut Vec<Problem>) -> (Vec<Mark>, Vec<Node>) {
+    if draft.parts.is_empty() {
+        let body = Span::new(draft.body_start, text.len());
+        let syntax = syntax::read(draft.dialect, text, body, problems);
         return (syntax.marks, syntax.nodes);
     }
     let (mut marks, mut nodes) = (Vec::new(), Vec::new());
-    let mut markers = markers.iter().enumerate().peekable();
+    let mut markers = draft.markers.iter().enumerate().peekable();
     let mut message = None;
-    for part in parts {
+    for part in &draft.parts {
         if part.message.is_none() || part.message != message {
             let at = part.span.start;
             let span = Span::new(at, at);
@@ -319,7 +306,7 @@ fn read_parts(
         }
         message = part.message;
         let dialect = if part.kind == PartKind::Text {
-            *dialect
+            draft.dialect
         } else {
             Dialect::Plain
         };

@@ -120,7 +120,7 @@ impl<'t> Layout<'t> {
         });
         if let Some(parts) = named {
             if self.may_inline(parts.body) {
-                return self.inline(parts.body, Some(parts), value, reference.span, flow);
+                return self.inline((parts.body, Some(parts)), value, reference.span, flow);
             }
         } else if let Some(unit) = self.follow(reference) {
             self.scopes.enter();
@@ -207,8 +207,7 @@ impl<'t> Layout<'t> {
     /// Puts a body that stands elsewhere in the place of a tag.
     pub(super) fn inline(
         &mut self,
-        body: Body<'t>,
-        parts: Option<MacroParts<'t>>,
+        (body, parts): (Body<'t>, Option<MacroParts<'t>>),
         value: &Expression,
         tag: Span,
         flow: &mut Vec<Flow>,

@@ -143,14 +143,17 @@ impl Reader<'_> {
                 self.builder.close(None, span, problems);
             }
             "else" => self.other_way(behind, span, problems),
-            "if" => self.open(Opened::If, word, self.pipeline(value(behind)), None, span),
+            "if" => {
+                let condition = self.pipeline(value(behind));
+                self.open((Opened::If, condition), word, None, span);
+            }
             "range" => self.range(behind, span),
             "with" => {
                 let of = self.pipeline(value(behind));
                 let dot = self.new_dot();
                 let mut names = vec![(dot.clone(), of.clone())];
                 names.extend(declared_names(behind).map(|name| (name, of.clone())));
-                self.open(Opened::Scope { names }, word, of, Some(dot), span);
+                self.open((Opened::Scope { names }, of), word, Some(dot), span);
             }
             "define" => {
                 let name = behind.first().map_or("", |token| token.text);
@@ -160,7 +163,7 @@ impl Reader<'_> {
                     parameters: vec![dot.clone()],
                     defaults: Vec::new(),
                 };
-                self.open(opened, word, Expression::default(), Some(dot), span);
+                self.open((opened, Expression::default()), word, Some(dot), span);
             }
             "block" => {
                 let of = self.pipeline(behind.get(1..).unwrap_or_default());
@@ -169,7 +172,7 @@ impl Reader<'_> {
                     keyword: word.to_owned(),
                     names: vec![(dot.clone(), of)],
                 };
-                self.open(opened, word, Expression::default(), Some(dot), span);
+                self.open((opened, Expression::default()), word, Some(dot), span);
             }
             "template" => self.template(behind, span, problems),
             "break" | "continue" => {}
@@ -186,9 +189,8 @@ impl Reader<'_> {
 
     fn open(
         &mut self,
-        opened: Opened,
+        (opened, condition): (Opened, Expression),
         name: &str,
-        condition: Expression,
         dot: Option<String>,
         span: Span,
     ) {
@@ -205,7 +207,7 @@ impl Reader<'_> {
             over,
             only: Expression::default(),
         };
-        self.open(opened, "range", Expression::default(), Some(dot), span);
+        self.open((opened, Expression::default()), "range", Some(dot), span);
     }
 
     fn other_way(&mut self, behind: &[Token<'_>], span: Span, problems: &mut Vec<Problem>) {
@@ -273,11 +275,8 @@ impl Reader<'_> {
                 TokenKind::Text => {}
                 TokenKind::Word => {
                     let next = tokens.get(index + 1).map(|next| next.kind);
-                    let has_arguments = matches!(
-                        next,
-                        Some(TokenKind::Word | TokenKind::Text | TokenKind::Open)
-                    );
-                    self.word(token, begins, has_arguments, &mut atoms, calls.last_mut());
+                    let call = calls.last_mut().filter(|_| begins);
+                    self.word(token, next, &mut atoms, call);
                 }
             }
             begins = false;
@@ -286,11 +285,11 @@ impl Reader<'_> {
         Expression { atoms }
     }
 
+    /// `call` is there for the first word of a command.
     fn word(
         &self,
         token: &Token<'_>,
-        begins: bool,
-        has_arguments: bool,
+        next: Option<TokenKind>,
         atoms: &mut Vec<Atom>,
         call: Option<&mut Option<Atom>>,
     ) {
@@ -301,7 +300,7 @@ impl Reader<'_> {
         // A field of what stands in brackets: `(index .Items 0).Name`.
         let is_field = word.starts_with('.') || word.starts_with('$');
         if !is_field {
-            if begins && let Some(call) = call {
+            if let Some(call) = call {
                 *call = Some(atom(AtomKind::Function, word, token.span));
             } else {
                 atoms.push(atom(AtomKind::Function, word, token.span));
@@ -309,14 +308,16 @@ impl Reader<'_> {
             return;
         }
         let path = self.path(word);
-        if begins
+        let has_arguments = matches!(
+            next,
+            Some(TokenKind::Word | TokenKind::Text | TokenKind::Open)
+        );
+        if let Some(call) = call
             && has_arguments
             && let Some((of, _)) = path.rsplit_once('.')
         {
             atoms.push(atom(AtomKind::Variable, of, token.span));
-            if let Some(call) = call {
-                *call = Some(atom(AtomKind::Method, &path, token.span));
-            }
+            *call = Some(atom(AtomKind::Method, &path, token.span));
             return;
         }
         atoms.push(atom(AtomKind::Variable, &path, token.span));

@@ -192,7 +192,7 @@ impl<'t> Reader<'t> {
         match sigil {
             '!' => {}
             '=' => self.set_delimiters(body, tag, problems),
-            '#' | '^' if body.len() > 1 => self.block(body, base, tag, sigil == '^', problems),
+            '#' | '^' if body.len() > 1 => self.block((body, base), tag, problems),
             '^' => self.next_arm(Expression::default(), tag, problems),
             '/' => {
                 let name = body[1..].trim();
@@ -224,14 +224,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `{{#if …}}` and all else that has a body.
-    fn block(
-        &mut self,
-        body: &str,
-        base: usize,
-        tag: Span,
-        is_inverse: bool,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn block(&mut self, (body, base): (&str, usize), tag: Span, problems: &mut Vec<Problem>) {
         let mut tokens = tokens(&body[1..], base + 1);
         let sign = tokens
             .first()
@@ -266,7 +259,7 @@ impl<'t> Reader<'t> {
                 Opened::Partial(reference(&name, tag), value),
                 Expression::default(),
             )
-        } else if is_inverse {
+        } else if body.starts_with('^') {
             (Opened::If, self.expression(&tokens))
         } else {
             self.opened(&name, &tokens, &mut frame)
@@ -476,12 +469,12 @@ impl<'t> Reader<'t> {
             .frames
             .iter()
             .any(|frame| frame.parameters.iter().any(|parameter| parameter == root));
-        let contexts = self
+        let mut contexts = self
             .frames
             .iter()
             .rev()
             .filter_map(|frame| frame.context.as_ref());
-        let path = match contexts.skip(up).next() {
+        let path = match contexts.nth(up) {
             Some(context) if is_own || !is_parameter => match path.strip_prefix(WHOLE) {
                 Some(rest) if rest.is_empty() || rest.starts_with('.') => {
                     format!("{context}{rest}")
