@@ -12,7 +12,7 @@ use crate::{
 /// The page `docs/rules.md`: a table of all rules, then each with what, why, examples and fix.
 pub fn rules_markdown(rules: &RuleSet) -> String {
     let mut page = String::from(
-        "# Rules\n\nMade from `lint-rules/*.yaml` by `headwater rules --markdown`; a test keeps the two equal. \
+        "# Rules\n\nMade from `lint-rules/*.yaml` by `headwater rules --format markdown`; a test keeps the two equal. \
          [Adding a rule](adding-a-rule.md) takes five minutes.\n\n",
     );
     let _ = writeln!(page, "There are {} rules.", rules.rules().len());

@@ -19,7 +19,7 @@ fn the_page_of_rules_is_up_to_date() {
     let at = page.lines().zip(PAGE.lines()).position(|(a, b)| a != b);
     assert!(
         page == PAGE,
-        "docs/rules.md differs from the rules, first in line {:?}; write it anew with `headwater rules --markdown > docs/rules.md`",
+        "docs/rules.md differs from the rules, first in line {:?}; write it anew with `headwater rules --format markdown > docs/rules.md`",
         at.map(|line| line + 1)
     );
 }
