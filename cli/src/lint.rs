@@ -16,7 +16,7 @@ pub(crate) use self::{
     arguments::Args, judge::included, output::print, rules::load_rules, settings::Settings,
 };
 use self::{
-    fixing::{Goal, Mode, Repaired1},
+    fixing::{Goal, Mode, RepairedFile},
     inputs::Inputs,
     judge::Job,
     settings::{Choice, RunSettings},
@@ -182,7 +182,7 @@ impl Run {
         Ok(Job { path, settings })
     }
 
-    fn take_repaired(&mut self, repaired: Repaired1, mode: Mode) -> Checked {
+    fn take_repaired(&mut self, repaired: RepairedFile, mode: Mode) -> Checked {
         self.applied += repaired.applied;
         if let Some(diff) = repaired.diff.filter(|_| mode.goal == Goal::Show) {
             self.changes.push_str(&diff);

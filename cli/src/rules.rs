@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use headwater_lint::{Rule, RuleSet};
+use headwater_lint::Rule;
 use serde_json::{Value, json};
 
 use crate::lint::{load_rules, print};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 enum Format {
     /// One line a rule
     Text,
-    /// A table
+    /// The page docs/rules.md
     Markdown,
     /// JSON, version 1
     Json,
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let rules = load_rules(args.rules.iter().map(PathBuf::as_path))?;
     print(&match args.format {
         Format::Text => headwater_lint::list(&rules),
-        Format::Markdown => markdown(&rules),
+        Format::Markdown => headwater_lint::rules_markdown(&rules),
         Format::Json => {
             let all: Vec<Value> = rules.rules().iter().map(value).collect();
             let document = json!({"version": 1, "rules": all});
@@ -44,21 +44,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn markdown(rules: &RuleSet) -> String {
-    let mut out = "| code | id | severity | fix | finds |\n|---|---|---|---|---|\n".to_owned();
-    for rule in rules.rules() {
-        let fix = rule.fix.map_or("", |fix| fix.safety.as_str());
-        out.push_str(&format!(
-            "| {} | {} | {} | {fix} | {} |\n",
-            rule.code,
-            rule.id,
-            rule.severity.as_str(),
-            rule.summary.replace('|', "\\|")
-        ));
-    }
-    out
 }
 
 fn value(rule: &Rule) -> Value {

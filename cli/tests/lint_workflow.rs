@@ -64,7 +64,7 @@ fn found(folder: &Path, args: &[&str]) -> Vec<String> {
         .copied()
         .collect();
     let (_, stdout, stderr) = run(folder, &args);
-    let report: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| Value::String(stderr));
+    let report: Value = serde_json::from_str(&stdout).unwrap_or(Value::String(stderr));
     let findings = report["findings"].as_array().unwrap();
     findings
         .iter()
@@ -400,11 +400,10 @@ fn lists_of_rules() {
     let folder = folder(&[]);
     let (_, json, _) = run(folder.path(), &["rules", "--format", "json"]);
     let rules: Value = serde_json::from_str(&json).unwrap();
-    let (_, table, _) = run(folder.path(), &["rules", "--format", "markdown"]);
-    assert_eq!(
-        rules["rules"].as_array().unwrap().len() + 2,
-        table.lines().count()
-    );
+    let (_, page, _) = run(folder.path(), &["rules", "--format", "markdown"]);
+    for rule in rules["rules"].as_array().unwrap() {
+        assert!(page.contains(rule["code"].as_str().unwrap()), "{rule}");
+    }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let (code, script, _) = run(folder.path(), &["completions", shell]);
         assert!(code == 0 && script.contains("headwater"), "{shell}");

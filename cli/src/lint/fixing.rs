@@ -57,7 +57,7 @@ impl Mode {
 }
 
 /// What became of one file.
-pub(super) struct Repaired1 {
+pub(super) struct RepairedFile {
     pub(super) checked: Checked,
     /// The changes, as a unified diff.
     pub(super) diff: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct Repaired1 {
 }
 
 /// Repairs a file, writes it if that is the goal, and judges what is left.
-pub(super) fn repair_file(job: &Job, mode: Mode, counter: Option<&Counter>) -> Repaired1 {
+pub(super) fn repair_file(job: &Job, mode: Mode, counter: Option<&Counter>) -> RepairedFile {
     let bytes = match read(&job.path) {
         Ok(bytes) => bytes,
         Err(error) => return untouched(Checked::Unreadable(format!("cannot read it: {error}"))),
@@ -96,7 +96,7 @@ pub(super) fn repair_bytes(
     bytes: &[u8],
     mode: Mode,
     counter: Option<&Counter>,
-) -> (Repaired1, Option<String>) {
+) -> (RepairedFile, Option<String>) {
     let linter = &job.settings.linter;
     let repair = with_input(job, bytes, counter, |input| {
         linter
@@ -116,7 +116,7 @@ pub(super) fn repair_bytes(
         ..
     } = repair;
     let is_changed = text.as_bytes() != bytes;
-    let repaired = Repaired1 {
+    let repaired = RepairedFile {
         checked: Checked::Judged(outcome),
         diff: is_changed.then(|| diff(&path, &String::from_utf8_lossy(bytes), &text)),
         applied: applied.len(),
@@ -125,8 +125,8 @@ pub(super) fn repair_bytes(
     (repaired, is_changed.then_some(text))
 }
 
-fn untouched(checked: Checked) -> Repaired1 {
-    Repaired1 {
+fn untouched(checked: Checked) -> RepairedFile {
+    RepairedFile {
         checked,
         diff: None,
         applied: 0,

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read as _},
     path::{Component, Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -34,14 +34,12 @@ pub(super) fn in_parallel<T: Send>(jobs: &[Job], work: impl Fn(&Job) -> T + Sync
                     let Some(job) = jobs.get(index) else { break };
                     own.push((index, work(job)));
                 }
-                let mut all = answers.lock().unwrap_or_else(|lock| lock.into_inner());
+                let mut all = answers.lock().unwrap_or_else(PoisonError::into_inner);
                 all.append(&mut own);
             });
         }
     });
-    let mut answers = answers
-        .into_inner()
-        .unwrap_or_else(|lock| lock.into_inner());
+    let mut answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
     answers.sort_unstable_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -76,10 +76,6 @@ fn action(title: String, kind: CodeActionKind, edit: WorkspaceEdit) -> CodeActio
     }
 }
 
-#[expect(
-    clippy::mutable_key_type,
-    reason = "the protocol's type; a URI's cache does not change how it compares"
-)]
 fn workspace_edit(uri: &Uri, edits: Vec<TextEdit>) -> WorkspaceEdit {
     WorkspaceEdit::new(HashMap::from([(uri.clone(), edits)]))
 }

@@ -85,16 +85,18 @@ impl Outcome {
     }
 }
 
-/// The line of a span, near to it, with all white space alike.
+/// The line of a span, near to it, with all white space alike. It looks no further than it needs to: a
+/// file may be one line.
 fn surroundings(text: &str, span: Span) -> String {
-    let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
-    let behind = text[span.end..].split('\n').next().unwrap_or_default();
-    let skip = before.chars().count().saturating_sub(CONTEXT_CHARS);
+    let on_line = |c: &char| *c != '\n';
+    let before = text[..span.start].chars().rev().take_while(on_line);
+    let before: Vec<char> = before.take(CONTEXT_CHARS).collect();
+    let behind = text[span.end..].chars().take_while(on_line);
     let near: String = before
-        .chars()
-        .skip(skip)
+        .into_iter()
+        .rev()
         .chain(text[span.start..span.end].chars())
-        .chain(behind.chars().take(CONTEXT_CHARS))
+        .chain(behind.take(CONTEXT_CHARS))
         .collect();
     near.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -68,7 +68,7 @@ pub(crate) fn read<'t>(
     let text = file.text();
     let in_prompt = |offset: usize| {
         templates.clone().any(|template| {
-            let own = template.source().from_file(offset);
+            let own = template.source().in_text(offset);
             own.is_some_and(|own| own >= template.body_start())
         })
     };

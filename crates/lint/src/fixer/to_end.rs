@@ -69,7 +69,7 @@ fn target(template: &Template, line: Span) -> Option<usize> {
                 .len()
                 >= MIN_PROSE_BYTES
     };
-    let last = template.pieces().iter().filter(is_prose).next_back()?;
+    let last = template.pieces().iter().rfind(is_prose)?;
     let prose = text[..last.span.end].trim_end().len();
     let end = text[prose..]
         .find('\n')

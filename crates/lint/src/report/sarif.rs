@@ -63,16 +63,27 @@ pub fn sarif(report: &Report, rules: &RuleSet) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// What the results of one file have in common.
+struct File<'a> {
+    rules: &'a RuleSet,
+    lines: LineTable,
+    artifact: Value,
+}
+
 fn outcome_results(report: &Report, rules: &RuleSet, outcome: &Outcome, results: &mut Vec<Value>) {
-    let lines = LineTable::new(&outcome.text);
+    let file = File {
+        rules,
+        lines: LineTable::new(&outcome.text),
+        artifact: artifact(report, &outcome.path),
+    };
     let named = outcome.findings.iter().zip(outcome.fingerprints());
     for (finding, name) in named {
-        results.push(result(report, rules, outcome, &lines, finding, name));
+        results.push(result(&file, finding, name));
     }
     let hidden = outcome.suppressed.iter().map(|each| &each.finding);
     let named = outcome.suppressed.iter().zip(outcome.names(hidden));
     for (each, name) in named {
-        let mut result = result(report, rules, outcome, &lines, &each.finding, name);
+        let mut result = result(&file, &each.finding, name);
         let mut suppression = json!({"kind": "inSource"});
         if !each.reason.is_empty() {
             suppression["justification"] = json!(each.reason);
@@ -110,15 +121,12 @@ pub fn rule_markdown(rule: &Rule) -> String {
     out
 }
 
-fn result(
-    report: &Report,
-    rules: &RuleSet,
-    outcome: &Outcome,
-    lines: &LineTable,
-    finding: &Finding,
-    name: Fingerprint,
-) -> Value {
-    let artifact = artifact(report, &outcome.path);
+fn result(file: &File<'_>, finding: &Finding, name: Fingerprint) -> Value {
+    let File {
+        rules,
+        lines,
+        artifact,
+    } = file;
     let mut result = json!({
         "ruleId": finding.code.as_str(),
         "level": level(finding.severity),
