@@ -5,5 +5,8 @@ mod dice;
 pub mod engine;
 pub mod profile;
 pub mod read;
+pub mod rungs;
+pub mod scale;
 mod sessions;
+pub mod setup;
 pub mod trace;

@@ -97,6 +97,26 @@ impl Profile {
         Ok(profile)
     }
 
+    /// A profile that needs no file: each token and each step takes a millisecond.
+    pub(crate) fn flat() -> Self {
+        Self {
+            name: "flat".to_owned(),
+            prefill: Prefill {
+                fixed_ms: 1.0,
+                token_ms: 1.0,
+                pair_ms: 0.0,
+                chunk_tokens: 2_048,
+            },
+            decode: Decode {
+                fixed_ms: 1.0,
+                request_ms: 0.0,
+                kv_token_ms: 0.0,
+            },
+            max_running: 128,
+            cache_tokens: 1_000_000,
+        }
+    }
+
     fn check(&self) -> Result<(), ProfileError> {
         let times = [
             ("prefill.fixed_ms", self.prefill.fixed_ms),
