@@ -3,10 +3,15 @@
 pub mod cache;
 mod dice;
 pub mod engine;
+pub mod outcome;
+pub mod policy;
 pub mod profile;
 pub mod read;
+pub mod run;
 pub mod rungs;
 pub mod scale;
+pub mod scenario;
 mod sessions;
 pub mod setup;
 pub mod trace;
+pub mod view;

@@ -1,0 +1,223 @@
+//! Headwater: `headwater-placement` itself, fed as the router process feeds it.
+//!
+//! What a client would send is made here: a signature with rungs by the SDK's rule, an affinity key
+//! for the conversation, and the echo of its last answer where clients return it.
+
+use std::collections::BTreeMap;
+
+use headwater_placement::{
+    At, Event, Fleet, Generation, KeySource, Report, Request, RequestId, Settings, SettingsError,
+    WorkerId, WorkerState,
+};
+use headwater_signature::{
+    BlockSize, Fingerprint, PrefixHash, RouteEcho, RouteTag, Rung, Signature,
+};
+
+use super::{News, Policy, Route, Standing, Verdict};
+use crate::dice::{mix, mix_two};
+use crate::rungs::{self, Naming};
+use crate::view::View;
+
+/// How a simulated client names prefixes, and what its router does with requests that must wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers change some and take the rest"
+)]
+pub struct HeadwaterOptions {
+    /// Names in a header at most; 1 to 16.
+    pub rungs: usize,
+    /// Which prefixes get a name.
+    pub naming: Naming,
+    /// Whether requests wait in the router, and in which order.
+    pub ordering: Ordering,
+}
+
+/// Where requests wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a closed choice of the command line"
+)]
+pub enum Ordering {
+    /// At the worker, in order of arrival.
+    Off,
+    /// In the router, short ones first as placement orders them.
+    Shortest,
+}
+
+impl Default for HeadwaterOptions {
+    fn default() -> Self {
+        Self {
+            rungs: 12,
+            naming: Naming::Borders,
+            ordering: Ordering::Shortest,
+        }
+    }
+}
+
+/// One Headwater router.
+pub struct Headwater {
+    fleet: Fleet,
+    options: HeadwaterOptions,
+    names: Vec<String>,
+    numbers: BTreeMap<WorkerId, usize>,
+}
+
+impl Headwater {
+    /// A router with an empty memory.
+    ///
+    /// # Errors
+    /// Placement refuses the settings.
+    pub fn new(settings: Settings, options: HeadwaterOptions) -> Result<Self, SettingsError> {
+        let fleet = Fleet::new(settings)?;
+        Ok(Self {
+            fleet,
+            options,
+            names: Vec::new(),
+            numbers: BTreeMap::new(),
+        })
+    }
+
+    fn id(&self, worker: usize) -> WorkerId {
+        self.names
+            .get(worker)
+            .map_or_else(|| WorkerId::of(""), |name| WorkerId::of(name))
+    }
+
+    fn know(&mut self, at: At, worker: usize) {
+        while self.names.len() <= worker {
+            let name = format!("worker-{}", self.names.len());
+            let id = WorkerId::of(&name);
+            self.fleet.observe(
+                at,
+                &Event::Joined {
+                    worker: id,
+                    name: &name,
+                    weight: 1.0,
+                },
+            );
+            self.numbers.insert(id, self.names.len());
+            self.names.push(name);
+        }
+    }
+
+    fn stand(&mut self, at: At, worker: usize, standing: Standing, life: u64) {
+        self.know(at, worker);
+        let id = self.id(worker);
+        let state = match standing {
+            Standing::Ready => WorkerState::Ready,
+            Standing::Draining => WorkerState::Draining,
+            Standing::Down => WorkerState::Down,
+        };
+        self.fleet.observe(
+            at,
+            &Event::Generation {
+                worker: id,
+                generation: Generation::started(life),
+            },
+        );
+        self.fleet.observe(at, &Event::State { worker: id, state });
+    }
+
+    /// The signature that the request's client would send.
+    fn signature(&self, view: &View<'_>, request: usize) -> Option<Signature> {
+        let path = view.path(request);
+        let limit = u32::try_from(path.len()).unwrap_or(u32::MAX);
+        let blocks = rungs::choose(
+            view.borders(request),
+            limit,
+            self.options.rungs,
+            self.options.naming,
+        );
+        let rungs: Vec<Rung> = blocks
+            .into_iter()
+            .filter_map(|blocks| {
+                let node = path.get(blocks as usize - 1)?;
+                let hash = PrefixHash::from_bytes(mix(u64::from(node.0)).to_le_bytes());
+                Some(Rung { blocks, hash })
+            })
+            .collect();
+        let echo = view.echo(request).and_then(|echo| {
+            let name = self.names.get(echo.worker)?;
+            Some(RouteEcho {
+                tag: RouteTag::of(name, echo.life),
+                tokens: echo.tokens,
+            })
+        });
+        let block = BlockSize::new(view.block_tokens())?;
+        let tokens = view.call(request).input_tokens;
+        Signature::new(block, tokens, Fingerprint::from_bytes([0; 8]), &rungs, echo).ok()
+    }
+}
+
+impl Policy for Headwater {
+    fn route(&mut self, view: &View<'_>, request: usize) -> Verdict {
+        let at = at(view.now_ms());
+        let signature = self.signature(view, request);
+        let asked = Request {
+            signature: signature.as_ref(),
+            affinity: Some(mix_two(0xaff1, u64::from(view.call(request).session))),
+            key_source: KeySource::Affinity,
+            excluded: &[],
+        };
+        let Ok(decision) = self.fleet.place(at, &asked) else {
+            return Verdict::Nobody;
+        };
+        let event = Event::Dispatched {
+            worker: decision.worker,
+            request: RequestId(request as u64),
+            of: &asked,
+        };
+        self.fleet.observe(at, &event);
+        let worker = self.numbers.get(&decision.worker).copied();
+        worker
+            .map(|worker| Route::warm(worker, decision.matched_tokens, decision.reason.as_str()))
+            .into()
+    }
+
+    fn hear(&mut self, view: &View<'_>, news: &News) {
+        let at = at(view.now_ms());
+        match *news {
+            News::Worker {
+                worker,
+                standing,
+                life,
+            } => self.stand(at, worker, standing, life),
+            News::FirstToken {
+                worker, request, ..
+            } => {
+                let (worker, request) = (self.id(worker), RequestId(request as u64));
+                self.fleet
+                    .observe(at, &Event::FirstByte { worker, request });
+            }
+            News::Finished { worker, request } => {
+                let (worker, request) = (self.id(worker), RequestId(request as u64));
+                self.fleet.observe(at, &Event::Finished { worker, request });
+            }
+            News::Failed { worker, request } => {
+                let (worker, request) = (self.id(worker), RequestId(request as u64));
+                self.fleet.observe(at, &Event::Failed { worker, request });
+            }
+            News::Reported { worker, report } => {
+                let worker = self.id(worker);
+                let report = Report {
+                    running: report.load.map(|(running, _)| running),
+                    waiting: report.load.map(|(_, waiting)| waiting),
+                    kv_use: report.kv_use,
+                    cache_tokens: Some(report.cache_tokens),
+                };
+                self.fleet.observe(at, &Event::Reported { worker, report });
+            }
+        }
+    }
+}
+
+fn at(now_ms: f64) -> At {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "never negative; `as` saturates"
+    )]
+    let micros = (now_ms * 1_000.0) as u64;
+    At::from_micros(micros)
+}
