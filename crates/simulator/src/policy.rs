@@ -8,7 +8,7 @@
 use crate::view::View;
 
 pub use name::{Kind, PolicyName, Setting, UnknownPolicy};
-pub use ours::{Headwater, HeadwaterOptions, Ordering};
+pub use ours::{Headwater, HeadwaterOptions};
 
 mod name;
 
@@ -174,6 +174,11 @@ pub trait Policy: Send {
 
     /// A request that was held and goes now, if there is one; asked until there is none.
     fn release(&mut self, _view: &View<'_>) -> Option<(usize, Route)> {
+        None
+    }
+
+    /// When a held request has waited for as long as it may, in milliseconds from the start.
+    fn next_release_ms(&self) -> Option<f64> {
         None
     }
 

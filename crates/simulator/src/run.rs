@@ -298,6 +298,10 @@ impl<'r> Run<'r> {
             Event::Incident(number) => self.incident(number)?,
             Event::Sample => self.sample(),
             Event::Delivery(samples) => self.deliver(&samples),
+            Event::Patience(router) => {
+                self.release(router);
+                self.plan_patience(router);
+            }
             Event::Fixed(request) => {
                 self.plan_next_fixed();
                 self.arrive(request);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headwater_placement::{Settings, SettingsError};
+use headwater_placement::{Order, Policy as Placement, Settings, SettingsError};
 
 use super::Policy;
 use super::chwbl::Chwbl;
@@ -13,7 +13,7 @@ use super::hashed::Hashed;
 use super::llm_d::LlmD;
 use super::load::{LeastRequests, PowerOfTwo, Random};
 use super::oracle::Oracle;
-use super::ours::{Headwater, HeadwaterOptions, Ordering};
+use super::ours::{Headwater, HeadwaterOptions};
 use super::preble::Preble;
 use super::ray::Ray;
 use super::round_robin::RoundRobin;
@@ -33,6 +33,8 @@ pub enum PolicyName {
     Headwater,
     /// Ours without hold-and-order: every request is sent at once.
     HeadwaterNoHold,
+    /// Ours: a ring over keys.
+    Ring,
     /// One after the other.
     RoundRobin,
     /// Any.
@@ -83,9 +85,10 @@ pub enum Kind {
 
 impl PolicyName {
     /// Every policy, in the order of tables.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Headwater,
         Self::HeadwaterNoHold,
+        Self::Ring,
         Self::RoundRobin,
         Self::Random,
         Self::LeastRequests,
@@ -111,6 +114,7 @@ impl PolicyName {
         match self {
             Self::Headwater => "headwater",
             Self::HeadwaterNoHold => "headwater-no-hold",
+            Self::Ring => "ring",
             Self::RoundRobin => "round-robin",
             Self::Random => "random",
             Self::LeastRequests => "least-requests",
@@ -135,7 +139,7 @@ impl PolicyName {
     #[must_use]
     pub const fn kind(self) -> Kind {
         match self {
-            Self::Headwater | Self::HeadwaterNoHold => Kind::Ours,
+            Self::Headwater | Self::HeadwaterNoHold | Self::Ring => Kind::Ours,
             Self::Oracle | Self::FullKnowledge => Kind::Bound,
             _ => Kind::Peer,
         }
@@ -148,16 +152,20 @@ impl PolicyName {
     pub fn build(self, setting: &Setting<'_>) -> Result<Box<dyn Policy>, SettingsError> {
         let dice = Dice::new(mix_two(setting.seed, setting.router as u64));
         let (nodes, workers) = (setting.trace.node_count(), setting.workers);
-        let ours = |ordering| {
-            let options = HeadwaterOptions {
-                ordering,
-                ..setting.ours.1
+        let ours = |policy, order| {
+            let (settings, options) = setting.ours;
+            let settings = Settings {
+                policy,
+                order,
+                ..settings.clone()
             };
-            Headwater::new(setting.ours.0.clone(), options)
+            Headwater::new(settings, options)
         };
+        let (settings, _) = setting.ours;
         Ok(match self {
-            Self::Headwater => Box::new(ours(setting.ours.1.ordering)?),
-            Self::HeadwaterNoHold => Box::new(ours(Ordering::Off)?),
+            Self::Headwater => Box::new(ours(settings.policy, settings.order)?),
+            Self::HeadwaterNoHold => Box::new(ours(settings.policy, Order::Off)?),
+            Self::Ring => Box::new(ours(Placement::Ring, settings.order)?),
             Self::RoundRobin => Box::new(RoundRobin::default()),
             Self::Random => Box::new(Random(dice)),
             Self::LeastRequests => Box::new(LeastRequests(dice)),

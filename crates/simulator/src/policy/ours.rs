@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use headwater_placement::{
-    At, Event, Fleet, Generation, KeySource, Report, Request, RequestId, Settings, SettingsError,
-    WorkerId, WorkerState,
+    At, Decision, Event, Fleet, Generation, Handover, KeySource, Report, Request, RequestId,
+    Settings, SettingsError, WorkerId, WorkerState,
 };
 use headwater_signature::{
     BlockSize, Fingerprint, PrefixHash, RouteEcho, RouteTag, Rung, Signature,
@@ -18,7 +18,7 @@ use crate::dice::{mix, mix_two};
 use crate::rungs::{self, Naming};
 use crate::view::View;
 
-/// How a simulated client names prefixes, and what its router does with requests that must wait.
+/// How a simulated client names prefixes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -29,21 +29,6 @@ pub struct HeadwaterOptions {
     pub rungs: usize,
     /// Which prefixes get a name.
     pub naming: Naming,
-    /// Whether requests wait in the router, and in which order.
-    pub ordering: Ordering,
-}
-
-/// Where requests wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a closed choice of the command line"
-)]
-pub enum Ordering {
-    /// At the worker, in order of arrival.
-    Off,
-    /// In the router, short ones first as placement orders them.
-    Shortest,
 }
 
 impl Default for HeadwaterOptions {
@@ -51,7 +36,6 @@ impl Default for HeadwaterOptions {
         Self {
             rungs: 12,
             naming: Naming::Borders,
-            ordering: Ordering::Shortest,
         }
     }
 }
@@ -62,6 +46,8 @@ pub struct Headwater {
     options: HeadwaterOptions,
     names: Vec<String>,
     numbers: BTreeMap<WorkerId, usize>,
+    /// Requests that wait here.
+    held: Vec<RequestId>,
 }
 
 impl Headwater {
@@ -76,7 +62,17 @@ impl Headwater {
             options,
             names: Vec::new(),
             numbers: BTreeMap::new(),
+            held: Vec::new(),
         })
+    }
+
+    fn to(&self, decision: &Decision) -> Option<Route> {
+        let worker = self.numbers.get(&decision.worker).copied()?;
+        Some(Route::warm(
+            worker,
+            decision.matched_tokens,
+            decision.reason.as_str(),
+        ))
     }
 
     fn id(&self, worker: usize) -> WorkerId {
@@ -164,16 +160,68 @@ impl Policy for Headwater {
         let Ok(decision) = self.fleet.place(at, &asked) else {
             return Verdict::Nobody;
         };
-        let event = Event::Dispatched {
-            worker: decision.worker,
-            request: RequestId(request as u64),
-            of: &asked,
+        let (worker, request, of) = (decision.worker, RequestId(request as u64), &asked);
+        match decision.handover {
+            Handover::Now => {
+                self.fleet.observe(
+                    at,
+                    &Event::Dispatched {
+                        worker,
+                        request,
+                        of,
+                    },
+                );
+                self.to(&decision).into()
+            }
+            Handover::Wait => {
+                self.fleet.observe(
+                    at,
+                    &Event::Held {
+                        worker,
+                        request,
+                        of,
+                    },
+                );
+                self.held.push(request);
+                Verdict::Hold
+            }
+        }
+    }
+
+    fn release(&mut self, view: &View<'_>) -> Option<(usize, Route)> {
+        let at = at(view.now_ms());
+        let release = self.fleet.release(at)?;
+        let (worker, request) = (release.decision.worker, release.request);
+        let number = usize::try_from(request.0).ok()?;
+        let signature = self.signature(view, number);
+        let of = &Request {
+            signature: signature.as_ref(),
+            affinity: Some(mix_two(0xaff1, u64::from(view.call(number).session))),
+            key_source: KeySource::Affinity,
+            excluded: &[],
         };
-        self.fleet.observe(at, &event);
-        let worker = self.numbers.get(&decision.worker).copied();
-        worker
-            .map(|worker| Route::warm(worker, decision.matched_tokens, decision.reason.as_str()))
-            .into()
+        self.fleet.observe(
+            at,
+            &Event::Dispatched {
+                worker,
+                request,
+                of,
+            },
+        );
+        self.held.retain(|held| *held != request);
+        self.to(&release.decision).map(|route| (number, route))
+    }
+
+    fn next_release_ms(&self) -> Option<f64> {
+        let at = self.fleet.next_release_at()?;
+        Some(at.micros() as f64 / 1_000.0)
+    }
+
+    fn give_back(&mut self) -> Vec<usize> {
+        let held = std::mem::take(&mut self.held);
+        held.iter()
+            .filter_map(|request| usize::try_from(request.0).ok())
+            .collect()
     }
 
     fn hear(&mut self, view: &View<'_>, news: &News) {
@@ -206,6 +254,7 @@ impl Policy for Headwater {
                     waiting: report.load.map(|(_, waiting)| waiting),
                     kv_use: report.kv_use,
                     cache_tokens: Some(report.cache_tokens),
+                    ..Report::default()
                 };
                 self.fleet.observe(at, &Event::Reported { worker, report });
             }

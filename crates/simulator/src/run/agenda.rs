@@ -15,6 +15,8 @@ pub(super) enum Event {
     Sample,
     /// The routers hear it.
     Delivery(Vec<(usize, Status)>),
+    /// A router has held a request for as long as it may.
+    Patience(usize),
     /// A request that has a fixed time; the next of these is planned when it is handled.
     Fixed(usize),
     /// A request that waited for another.
@@ -29,7 +31,7 @@ impl Event {
         match self {
             Self::Wake { .. } => 0,
             Self::Incident(_) => 1,
-            Self::Sample | Self::Delivery(_) => 2,
+            Self::Sample | Self::Delivery(_) | Self::Patience(_) => 2,
             Self::Fixed(_) | Self::Arrival(_) | Self::Again { .. } => 3,
         }
     }

@@ -11,6 +11,8 @@ pub(super) struct Router {
     pub(super) seats: Vec<Seat>,
     /// Requests that it holds.
     pub(super) held: usize,
+    /// When it looks again without a reason, in milliseconds.
+    pub(super) patience_ms: f64,
 }
 
 /// What all routers see alike.
@@ -49,6 +51,7 @@ impl Router {
             policy,
             seats: Vec::new(),
             held: 0,
+            patience_ms: 0.0,
         }
     }
 

@@ -38,6 +38,7 @@ impl Run<'_> {
                     router.held += 1;
                 }
                 self.release(router);
+                self.plan_patience(router);
             }
             Some(Verdict::Nobody) | None => self.again(request, tries),
         }
@@ -133,6 +134,28 @@ impl Run<'_> {
                 router.held -= 1;
             }
             self.dispatch(request, router, route);
+        }
+    }
+
+    /// Plans to look again when a request has been held for as long as it may.
+    pub(super) fn plan_patience(&mut self, router: usize) {
+        let waits = self
+            .routers
+            .get_mut(router)
+            .filter(|router| router.held > 0);
+        let Some(due_ms) = waits
+            .as_ref()
+            .and_then(|router| router.policy.next_release_ms())
+        else {
+            return;
+        };
+        // One plan at a time, unless an earlier one is needed. A moment at least must pass.
+        let due_ms = due_ms.max(self.now_ms + 1.0);
+        if let Some(router_) =
+            waits.filter(|router| router.patience_ms <= self.now_ms || due_ms < router.patience_ms)
+        {
+            router_.patience_ms = due_ms;
+            self.plan(due_ms, Event::Patience(router));
         }
     }
 
