@@ -91,8 +91,8 @@ fn waiting_makes_up_for_a_miss() {
     let mut world = busy(Settings::default());
     let (hit, miss) = (prompt(1, 10_000), prompt(2, 10_000));
     ask(&mut world, 1_001, &signed(&miss, 2));
-    // The miss takes some 630 ms longer, which is what 3.2 s of waiting are worth.
-    world.ms += 3_300;
+    // The miss takes some 630 ms longer, which is what 6.3 s of waiting are worth.
+    world.ms += 6_500;
     ask(&mut world, 1_002, &signed(&hit, 1));
     first_byte(&mut world, 1_000);
     follow(&mut world, 1_001, &signed(&miss, 2));
@@ -427,7 +427,7 @@ proptest! {
         ask(&mut world, 1_002, &signed(&hit, 1));
         first_byte(&mut world, 1_000);
         let release = world.fleet.release(world.now()).unwrap();
-        let first = if waited_ms > 3_300 { 1_001 } else { release.request.0 };
+        let first = if waited_ms > 6_500 { 1_001 } else { release.request.0 };
         prop_assert_eq!(release.request.0, first);
     }
 }

@@ -6,6 +6,7 @@
 
 mod hold;
 mod laws;
+mod learned;
 mod life;
 mod reasons;
 mod traffic;
