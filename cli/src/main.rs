@@ -11,6 +11,7 @@ mod lint;
 mod lsp;
 mod rules;
 mod sign;
+mod simulate;
 
 /// Keeps prompts cacheable, and sends each to the worker that already holds its prefix.
 #[derive(Parser)]
@@ -34,6 +35,8 @@ enum Command {
     Completions(completions::Args),
     /// Clean, tokenize and sign a prompt; print its text and headers.
     Sign(sign::Args),
+    /// Compare placement policies on a recorded trace, in virtual time.
+    Simulate(simulate::Args),
     /// Watch Headwater against round robin on this machine, with real HTTP and model engines.
     Demo(demo::Args),
 }
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Lsp(args) => lsp::run(&args),
         Command::Completions(args) => completions::run(&args, &mut Cli::command()),
         Command::Sign(args) => sign::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Demo(args) => demo::run(&args),
     };
     match result {

@@ -1,19 +1,22 @@
 //! The fleet and its decision: `place` chooses, `observe` (in `learn.rs`) learns.
 
-use std::collections::BTreeMap;
-
-use crate::belief::Ground;
-use crate::event::WorkerState;
-use crate::id::{At, RequestId, WorkerId};
-use crate::learn::Flight;
-use crate::prospect::Prospect;
+use crate::belief::{Echoes, Ground};
+use crate::crew::Crew;
+use crate::demand::Demand;
+use crate::flight::Flights;
+use crate::hold::WaitingRoom;
+use crate::id::{At, WorkerId};
+use crate::name::Seed;
+use crate::rate::Rate;
 use crate::reason::{Decision, NoWorker, Reason};
+use crate::rendezvous;
 use crate::request::Request;
 use crate::residency::Residency;
+use crate::ring::Ring;
 use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
-use crate::worker::Worker;
+use crate::survey::{Prospect, Survey};
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -22,9 +25,19 @@ use crate::worker::Worker;
 #[derive(Clone, Debug)]
 pub struct Fleet {
     pub(crate) settings: Settings,
-    pub(crate) workers: BTreeMap<WorkerId, Worker>,
-    pub(crate) flights: BTreeMap<RequestId, Flight>,
+    pub(crate) workers: Crew,
+    pub(crate) flights: Flights,
+    pub(crate) held: WaitingRoom,
     pub(crate) residency: Residency,
+    pub(crate) ring: Ring,
+    pub(crate) demand: Demand,
+    pub(crate) echoes: Echoes,
+    /// How fast workers of weight 1 prefill.
+    pub(crate) rate: Rate,
+    /// What a request's prefill takes lately, in milliseconds.
+    pub(crate) typical_ms: f64,
+    /// Whether any engine has ever said what it found in its cache.
+    pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
     pub(crate) dispatches: u64,
     /// When the latest event was.
@@ -38,14 +51,22 @@ impl Fleet {
     /// A setting is outside its range; the error names it.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
-        let workers_per_prefix = usize::try_from(settings.workers_per_prefix).unwrap_or(1);
+        let room = usize::try_from(settings.residency_per_worker).unwrap_or(usize::MAX);
+        let typical_ms = settings.prefill.ms(settings.assumed_prompt_tokens, 0);
         Ok(Self {
-            settings,
-            workers: BTreeMap::new(),
-            flights: BTreeMap::new(),
-            residency: Residency::new(workers_per_prefix),
+            workers: Crew::default(),
+            flights: Flights::default(),
+            held: WaitingRoom::default(),
+            residency: Residency::new(Seed::new(settings.table_seed), room),
+            ring: Ring::default(),
+            demand: Demand::default(),
+            echoes: Echoes::default(),
+            rate: Rate::of_weight(1.0),
+            typical_ms,
+            hears_of_caches: false,
             dispatches: 0,
             latest: At::default(),
+            settings,
         })
     }
 
@@ -56,62 +77,51 @@ impl Fleet {
     }
 
     /// Chooses a worker for a request; changes nothing. Whoever follows the decision says so
-    /// with [`Event::Dispatched`](crate::Event::Dispatched).
+    /// with [`Event::Dispatched`](crate::Event::Dispatched) or, where it is to wait,
+    /// [`Event::Held`](crate::Event::Held).
     ///
     /// # Errors
     /// No worker may get the request; see [`NoWorker`].
     pub fn place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
-        let pool = self.eligible(at, request)?;
         let sought = Sought::of(request, &self.settings);
-        let prospects = self.prospects(at, &sought, &pool);
+        let mut survey = Survey::new(&sought, self.settings.policy);
+        self.survey(at, request, &sought, &mut survey)?;
         let choice = match self.settings.policy {
-            Policy::Cost => spill::choose(&prospects, &self.settings),
-            Policy::LeastRequests => spill::fewest_requests(&prospects),
-            Policy::RoundRobin => prospects.first().map(Choice::unspilled),
+            Policy::Cost => spill::choose(&survey, &self.settings),
+            Policy::Ring => self.on_ring(at, &sought, &survey),
+            Policy::LeastRequests => spill::fewest_requests(&survey),
+            Policy::RoundRobin => survey.prospects.first().map(Choice::unspilled),
         };
         let choice = choice.ok_or(NoWorker::Empty)?;
-        let reason = self.reason(request, &sought, &prospects, choice);
-        Ok(decision(choice.prospect, &prospects, reason))
+        let (gauge, belief) = (choice.prospect.gauge, choice.prospect.belief);
+        let worker = self.workers.at(gauge.slot).ok_or(NoWorker::Empty)?;
+        let missing = sought.prompt_tokens - belief.tokens;
+        Ok(Decision {
+            worker: gauge.id,
+            reason: self.reason(request, &sought, &survey, choice),
+            matched_tokens: belief.matched_tokens(),
+            expected_ms: worker.pending_ms(at) + worker.prefill.ms(missing, belief.tokens),
+            handover: self.handover(worker),
+        })
     }
 
-    /// The workers that may get the request, in the order of their ids: ready ones or, if there
-    /// is none, starting ones; neither tried before nor at the hard cap.
-    fn eligible(&self, at: At, request: &Request<'_>) -> Result<Vec<&Worker>, NoWorker> {
-        let untried = |state: WorkerState| {
-            let all = self.workers.values().filter(move |w| w.state == state);
-            all.filter(|w| !request.excluded.contains(&w.id))
-                .collect::<Vec<_>>()
-        };
-        let mut pool = untried(WorkerState::Ready);
-        if pool.is_empty() {
-            pool = untried(WorkerState::Starting);
+    /// Every worker that may get the request, in the order of its key's preference: whoever
+    /// would be its home without the ones before. For people; a decision needs no list.
+    #[must_use]
+    pub fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
+        let sought = Sought::of(request, &self.settings);
+        let mut survey = Survey::new(&sought, self.settings.policy);
+        if self.survey(at, request, &sought, &mut survey).is_err() {
+            return Vec::new();
         }
-        if pool.is_empty() {
-            return Err(self.nobody());
+        if let Some(key) = survey.key {
+            let score = |p: &Prospect<'_>| rendezvous::score(key, p.gauge.id, p.gauge.weight);
+            // The sort is stable, so equal scores stay in the order of ids.
+            survey
+                .prospects
+                .sort_by(|a, b| score(b).total_cmp(&score(a)));
         }
-        if let Some(cap) = self.settings.hard_cap {
-            let full = |w: &Worker| {
-                f64::from(w.in_flight(at, &self.settings)) + 1.0 > f64::from(cap) * w.weight
-            };
-            pool.retain(|w| !full(w));
-        }
-        if pool.is_empty() {
-            Err(NoWorker::Full)
-        } else {
-            Ok(pool)
-        }
-    }
-
-    /// Why nobody is left before any cap.
-    fn nobody(&self) -> NoWorker {
-        let live = |w: &Worker| matches!(w.state, WorkerState::Starting | WorkerState::Ready);
-        if self.workers.is_empty() {
-            NoWorker::Empty
-        } else if self.workers.values().any(live) {
-            NoWorker::AllTried
-        } else {
-            NoWorker::NoneReady
-        }
+        survey.prospects.iter().map(|p| p.gauge.id).collect()
     }
 
     /// Whose turn it is among that many.
@@ -125,7 +135,7 @@ impl Fleet {
         &self,
         request: &Request<'_>,
         sought: &Sought<'_>,
-        prospects: &[Prospect<'_>],
+        survey: &Survey<'_>,
         choice: Choice<'_, '_>,
     ) -> Reason {
         if !request.excluded.is_empty() {
@@ -134,37 +144,25 @@ impl Fleet {
         match (self.settings.policy, choice.spilled) {
             (Policy::RoundRobin, _) => return Reason::RoundRobin,
             (Policy::LeastRequests, _) => return Reason::LeastLoaded,
-            (Policy::Cost, Spilled::Hot) => return Reason::SpillHot,
-            (Policy::Cost, Spilled::Queue) => return Reason::SpillQueue,
-            (Policy::Cost, Spilled::Cost) => return Reason::SpillCost,
-            (Policy::Cost, Spilled::No) => {}
+            (Policy::Cost | Policy::Ring, Spilled::Hot) => return Reason::SpillHot,
+            (Policy::Cost | Policy::Ring, Spilled::Queue) => return Reason::SpillQueue,
+            (Policy::Cost | Policy::Ring, Spilled::Cost) => return Reason::SpillCost,
+            (Policy::Cost | Policy::Ring, Spilled::No) => {}
         }
-        let is_home = prospects
-            .first()
-            .is_some_and(|p| p.worker.id == choice.prospect.worker.id);
+        let is_home = || {
+            let home = survey.home();
+            home.is_some_and(|home| home.gauge.slot == choice.prospect.gauge.slot)
+        };
         match (choice.prospect.belief.ground, sought.by) {
             (Ground::Resident, _) => Reason::Resident,
             (Ground::Echo, _) => Reason::Echo,
             (Ground::Session, _) => Reason::Session,
             (Ground::Prior, _) => Reason::Home,
             (Ground::Nothing, By::Nothing) => Reason::LeastLoaded,
-            (Ground::Nothing, _) if is_home => Reason::Home,
+            (Ground::Nothing, _) if self.settings.policy == Policy::Ring || is_home() => {
+                Reason::Home
+            }
             (Ground::Nothing, _) => Reason::Cold,
         }
-    }
-}
-
-fn decision(chosen: &Prospect<'_>, prospects: &[Prospect<'_>], reason: Reason) -> Decision {
-    let worker = chosen.worker.id;
-    let others = prospects
-        .iter()
-        .map(|p| p.worker.id)
-        .filter(|id| *id != worker);
-    Decision {
-        worker,
-        candidates: std::iter::once(worker).chain(others).collect(),
-        reason,
-        matched_tokens: chosen.belief.matched_tokens(),
-        expected_ms: chosen.expected_ms,
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use headwater_placement::{Policy, Settings};
+use headwater_placement::{Order, Policy, Settings};
 use serde::Deserialize;
 
 use crate::config_file::{self, WorkerEntry};
@@ -231,10 +231,14 @@ impl Config {
     pub(crate) fn placement_settings(&self) -> Settings {
         Settings {
             policy: self.policy,
+            // This router hands everything over at once; it has no waiting room yet.
+            order: Order::Off,
             max_ongoing: self.placement.max_ongoing,
             high_watermark: self.placement.high_watermark,
             low_watermark: self.placement.low_watermark,
             home_prior: self.placement.home_prior,
+            // The prior is for routers that share nothing; whoever sets it has some.
+            routers: if self.placement.home_prior > 0.0 { 2 } else { 1 },
             stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
             ..Settings::default()
         }
