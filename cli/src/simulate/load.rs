@@ -176,7 +176,6 @@ fn set(settings: &mut Settings, name: &str, value: &str) -> anyhow::Result<()> {
         "max_held" => settings.max_held = value.parse()?,
         "max_hold_ms" => settings.max_hold = Duration::from_millis(value.parse()?),
         "residency_per_worker" => settings.residency_per_worker = value.parse()?,
-        "workers_per_prefix" => settings.workers_per_prefix = value.parse()?,
         "fresh_share" => settings.fresh_share = value.parse()?,
         "miss_factor" => settings.miss_factor = value.parse()?,
         "congestion_factor" => settings.congestion_factor = value.parse()?,
