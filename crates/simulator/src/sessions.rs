@@ -23,7 +23,10 @@ pub(crate) fn assemble(mut rows: Vec<Row>, block_tokens: u32) -> Trace {
         .iter()
         .any(|row| row.borders.is_none())
         .then(|| Ends::of(&rows));
-    let mut sessions = Sessions { common: common(&rows), ..Sessions::default() };
+    let mut sessions = Sessions {
+        common: common(&rows),
+        ..Sessions::default()
+    };
     let mut trace = Trace::new(block_tokens);
     for mut row in rows {
         row.call.arrival = Arrival::AtMs(row.at_ms - start);
@@ -41,7 +44,14 @@ pub(crate) fn assemble(mut rows: Vec<Row>, block_tokens: u32) -> Trace {
 /// Nodes that so many prompts have that they say nothing of a conversation.
 fn common(rows: &[Row]) -> Vec<bool> {
     let nodes = rows.iter().flat_map(|row| &row.path);
-    let mut uses = vec![0_u32; nodes.clone().map(|node| node.index() + 1).max().unwrap_or(0)];
+    let mut uses = vec![
+        0_u32;
+        nodes
+            .clone()
+            .map(|node| node.index() + 1)
+            .max()
+            .unwrap_or(0)
+    ];
     for node in nodes {
         if let Some(count) = uses.get_mut(node.index()) {
             *count += 1;
@@ -74,7 +84,12 @@ impl Sessions {
             Some(name) => *self.named.entry(name).or_insert(new),
             None => {
                 let own = |node: &&Node| self.common.get(node.index()) != Some(&true);
-                let found = row.path.iter().rev().take_while(own).find_map(|node| self.ended.get(node));
+                let found = row
+                    .path
+                    .iter()
+                    .rev()
+                    .take_while(own)
+                    .find_map(|node| self.ended.get(node));
                 found.copied().unwrap_or(new)
             }
         };
