@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use headwater_placement::Settings;
-use headwater_simulator::policy::{HeadwaterOptions, PolicyName};
+use headwater_simulator::policy::{Corrections, HeadwaterOptions, PolicyName};
 use headwater_simulator::report;
 use headwater_simulator::run::{Conditions, Echoes, Reports};
 use headwater_simulator::rungs::Naming;
@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// Routers hear from engines how many requests run and wait, and how full the cache is
     #[arg(long)]
     reported_load: bool,
+    /// Our routers learn from answers how many tokens were cached
+    #[arg(long)]
+    reported_hits: bool,
     /// What a worker takes for its work: large, small, or a YAML file
     #[arg(long, value_name = "NAME|FILE")]
     engine: Option<String>,
@@ -213,6 +216,10 @@ fn conditions(args: &Args) -> anyhow::Result<Conditions> {
             &args.settings,
         )?,
         ours: HeadwaterOptions {
+            corrections: match args.reported_hits {
+                true => Corrections::CachedTokens,
+                false => Corrections::None,
+            },
             rungs: usize::from(args.rungs),
             naming: match args.names {
                 Names::Borders => Naming::Borders,

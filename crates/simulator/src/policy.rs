@@ -8,7 +8,7 @@
 use crate::view::View;
 
 pub use name::{Kind, PolicyName, Setting, UnknownPolicy};
-pub use ours::{Headwater, HeadwaterOptions};
+pub use ours::{Corrections, Headwater, HeadwaterOptions};
 
 mod name;
 

@@ -363,7 +363,7 @@ impl<'r> Run<'r> {
         for Happened { request, what, .. } in happened.drain(..) {
             match what {
                 Milestone::FirstToken { hit_tokens } => {
-                    self.first_token(request as usize, worker, hit_tokens)
+                    self.first_token(request as usize, worker, hit_tokens);
                 }
                 Milestone::Finished => self.finished(request as usize, worker),
             }
@@ -391,15 +391,10 @@ impl<'r> Run<'r> {
     }
 
     fn outcome(self, policy: PolicyName) -> Outcome {
-        let cache_tokens = self
-            .conditions
-            .cache_tokens
-            .unwrap_or(self.profile.cache_tokens);
         let loads = self.timeline.finish(self.now_ms);
         Outcome::of(
             policy,
             self.conditions,
-            cache_tokens,
             (self.trace, self.profile),
             &self.records,
             loads,

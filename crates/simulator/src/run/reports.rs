@@ -14,7 +14,7 @@ impl Run<'_> {
         let cache_tokens = self
             .engines
             .get(worker)
-            .map_or(1, |engine| engine.cache_tokens());
+            .map_or(1, crate::engine::Engine::cache_tokens);
         Status {
             load: None,
             kv_use: None,
