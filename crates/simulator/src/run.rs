@@ -43,6 +43,8 @@ pub struct Conditions {
     pub echoes: Echoes,
     /// Whether routers hear from the workers' engines.
     pub reports: Reports,
+    /// Milliseconds between two of these reports; 500 is what our router does.
+    pub report_every_ms: f64,
     /// Settings of our placement.
     pub settings: Settings,
     /// How our clients and routers work.
@@ -102,6 +104,7 @@ impl Conditions {
             split: Split::Random,
             echoes: Echoes::Dropped,
             reports: Reports::None,
+            report_every_ms: 500.0,
             settings: Settings::default(),
             ours: HeadwaterOptions::default(),
             seed: 1,

@@ -278,8 +278,8 @@ impl Policy for Headwater {
                     running: report.load.map(|(running, _)| running),
                     waiting: report.load.map(|(_, waiting)| waiting),
                     kv_use: report.kv_use,
+                    pending_tokens: report.pending_tokens,
                     cache_tokens: Some(report.cache_tokens),
-                    ..Report::default()
                 };
                 self.fleet.observe(at, &Event::Reported { worker, report });
             }
