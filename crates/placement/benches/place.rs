@@ -1,146 +1,112 @@
-//! How long a decision and a dispatch take: `cargo bench -p headwater-placement`.
-#![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
-#![expect(clippy::disallowed_macros, reason = "a benchmark prints")]
+//! How long a decision and a whole life take on a full table: `cargo bench -p headwater-placement`.
+//!
+//! Counts of instructions, which do not depend on what else the machine does: see
+//! `examples/decisions.rs`.
+#![expect(clippy::expect_used, reason = "a benchmark may stop at a surprise")]
 
-use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
 
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use headwater_placement::{
-    At, Event, Fleet, KeySource, Request, RequestId, Settings, WorkerId, WorkerState,
+    At, Event, Fleet, KeySource, NoWorker, Request, RequestId, Settings, WorkerId, WorkerState,
 };
 use headwater_signature::{BlockSize, Fingerprint, PrefixHash, Rung, Signature};
 
-const CONVERSATIONS: usize = 8_000;
-const BATCH: usize = CONVERSATIONS;
-const BATCHES: usize = 8;
+/// Names of a prompt.
+const RUNGS: u32 = 12;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!(
-        "{:>8} {:>6} {:>12} {:>12}",
-        "workers", "rungs", "place ns", "dispatch ns"
-    );
-    for workers in [4, 32, 128] {
-        for rungs in [1, 8, 12] {
-            let (place, dispatch) = run(workers, rungs)?;
-            println!("{workers:>8} {rungs:>6} {place:>12} {dispatch:>12}");
-        }
+fn decisions(c: &mut Criterion) {
+    let mut group = c.benchmark_group("decision of 12 rungs");
+    for workers in [4, 32, 256] {
+        let (mut fleet, signatures) = full(workers);
+        let mut turn = (0..signatures.len()).cycle();
+        group.bench_function(BenchmarkId::new("place", workers), |b| {
+            b.iter(|| {
+                let text = turn.next().unwrap_or_default();
+                fleet.place(At::default(), &request(black_box(&signatures[text]), text))
+            });
+        });
+        group.bench_function(BenchmarkId::new("place, dispatch, end", workers), |b| {
+            b.iter(|| {
+                let text = turn.next().unwrap_or_default();
+                live(&mut fleet, &request(&signatures[text], text), text)
+            });
+        });
     }
-    Ok(())
+    group.finish();
 }
 
-/// Nanoseconds for a decision and for a dispatch with its end, on a full table.
-fn run(workers: usize, rungs: u32) -> Result<(u128, u128), Box<dyn Error>> {
-    let mut fleet = Fleet::new(Settings::default())?;
+/// A fleet that has served as many conversations as its table has room for, and their prompts.
+fn full(workers: usize) -> (Fleet, Vec<Signature>) {
+    let mut fleet = Fleet::new(Settings::default()).expect("the default is in range");
     let at = At::default();
     for number in 0..workers {
         let name = format!("worker-{number}");
-        let worker = WorkerId::of(&name);
+        let (worker, weight, state) = (WorkerId::of(&name), 1.0, WorkerState::Ready);
         fleet.observe(
             at,
             &Event::Joined {
                 worker,
                 name: &name,
-                weight: 1.0,
+                weight,
             },
         );
-        fleet.observe(
-            at,
-            &Event::State {
-                worker,
-                state: WorkerState::Ready,
-            },
-        );
+        fleet.observe(at, &Event::State { worker, state });
     }
-    let signatures: Vec<Signature> = (0_u64..)
-        .take(CONVERSATIONS)
-        .map(|text| signature(text, rungs))
-        .collect::<Result<_, _>>()?;
-    let requests = || {
-        signatures
-            .iter()
-            .zip(0_u64..)
-            .map(|(s, key)| request(s, key))
-            .cycle()
-    };
-
-    let mut ids = 0_u64..;
-    let mut both = || -> Result<(), Box<dyn Error>> {
-        for (request, id) in requests().zip(ids.by_ref()).take(BATCH) {
-            let worker = fleet.place(at, &request)?.worker;
-            let (id, of) = (RequestId(id), &request);
-            fleet.observe(
-                at,
-                &Event::Dispatched {
-                    worker,
-                    request: id,
-                    of,
-                },
-            );
-            fleet.observe(
-                at,
-                &Event::Finished {
-                    worker,
-                    request: id,
-                },
-            );
-        }
-        Ok(())
-    };
-    let both = fastest(&mut both)?;
-    let place = fastest(&mut || {
-        for request in requests().take(BATCH) {
-            black_box(fleet.place(at, black_box(&request))?);
-        }
-        Ok(())
-    })?;
-    Ok((place, both.saturating_sub(place)))
+    let conversations = workers * 2_048 / RUNGS as usize;
+    let signatures: Vec<_> = (0..conversations as u64).map(signature).collect();
+    for (text, signature) in signatures.iter().enumerate() {
+        live(&mut fleet, &request(signature, text), text).expect("there are workers");
+    }
+    (fleet, signatures)
 }
 
-/// Nanoseconds for one of a batch, in the fastest batch: the others were disturbed.
-fn fastest(batch: &mut dyn FnMut() -> Result<(), Box<dyn Error>>) -> Result<u128, Box<dyn Error>> {
-    let mut best = u128::MAX;
-    for _ in 0..BATCHES {
-        let start = Instant::now();
-        batch()?;
-        best = best.min(start.elapsed().as_nanos() / BATCH as u128);
-    }
-    Ok(best)
+/// A request from its decision to its end.
+fn live(fleet: &mut Fleet, of: &Request<'_>, text: usize) -> Result<(), NoWorker> {
+    let (at, request) = (At::default(), RequestId(text as u64));
+    let worker = fleet.place(at, of)?.worker;
+    fleet.observe(
+        at,
+        &Event::Dispatched {
+            worker,
+            request,
+            of,
+        },
+    );
+    fleet.observe(at, &Event::FirstByte { worker, request });
+    fleet.observe(at, &Event::Finished { worker, request });
+    Ok(())
 }
 
 /// A conversation's prompt: its first rung is shared by a hundred others.
-fn signature(text: u64, rungs: u32) -> Result<Signature, Box<dyn Error>> {
-    let hash = |blocks: u32| {
-        let text = if blocks == 1 {
+fn signature(text: u64) -> Signature {
+    let hash = |step: u32| {
+        let text = if step == 1 {
             text / 100
         } else {
             text + 1_000_000
         };
-        let name = (text ^ (u64::from(blocks) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let name = (text ^ (u64::from(step) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         PrefixHash::from_bytes(name.to_be_bytes())
     };
-    let rungs: Vec<_> = (1..=rungs)
-        .map(|blocks| Rung {
-            blocks,
-            hash: hash(blocks),
-        })
-        .collect();
-    let block = BlockSize::new(16).ok_or("a block has tokens")?;
-    Ok(Signature::new(
-        block,
-        4_000,
-        Fingerprint::from_bytes([1; 8]),
-        &rungs,
-        None,
-    )?)
+    let rung = |step| Rung {
+        blocks: 20 * step,
+        hash: hash(step),
+    };
+    let rungs: Vec<_> = (1..=RUNGS).map(rung).collect();
+    let block = BlockSize::new(16).expect("a block has tokens");
+    let scheme = Fingerprint::from_bytes([1; 8]);
+    Signature::new(block, 4_000, scheme, &rungs, None).expect("the rungs rise")
 }
 
-fn request(signature: &Signature, key: u64) -> Request<'_> {
-    let key_source = KeySource::Affinity;
+fn request(signature: &Signature, text: usize) -> Request<'_> {
     Request {
         signature: Some(signature),
-        affinity: Some(key),
-        key_source,
+        affinity: Some(text as u64),
+        key_source: KeySource::Affinity,
         excluded: &[],
     }
 }
+
+criterion_group!(benches, decisions);
+criterion_main!(benches);

@@ -93,11 +93,49 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Holding back
+//! What an engine has in its own queue can be neither ordered nor moved. So a busy worker gets
+//! only as much prefill as it can chew; the caller keeps the rest and asks whose turn it is after
+//! every event, and at [`Fleet::next_release_at`]. A request that hits overtakes one that misses.
+//! ```
+//! # use headwater_placement::*;
+//! # use headwater_signature::{BlockSize, Fingerprint, Signature};
+//! # let (mut fleet, at) = (Fleet::new(Settings::default())?, At::from_micros(0));
+//! # let (worker, name, weight) = (WorkerId::of("north"), "north", 1.0);
+//! # fleet.observe(at, &Event::Joined { worker, name, weight });
+//! # fleet.observe(at, &Event::State { worker, state: WorkerState::Ready });
+//! # let block = BlockSize::new(16).ok_or("a block has tokens")?;
+//! # let long = Signature::new(block, 50_000, Fingerprint::from_bytes([0; 8]), &[], None)?;
+//! # let of = &Request { signature: Some(&long), ..Request::ANONYMOUS };
+//! // Two long prompts for one worker: the first is sent, the second waits at the caller.
+//! for request in [RequestId(1), RequestId(2)] {
+//!     let decision = fleet.place(at, of)?;
+//!     let worker = decision.worker;
+//!     match decision.handover {
+//!         Handover::Now => fleet.observe(at, &Event::Dispatched { worker, request, of }),
+//!         Handover::Wait => fleet.observe(at, &Event::Held { worker, request, of }),
+//!     }
+//! }
+//! assert_eq!((fleet.held(), fleet.release(at)), (1, None));
+//!
+//! // The first prompt has been prefilled. Follow what is released until nothing is: wake the
+//! // task that has the request, which sends it to the worker named (not always the first one).
+//! fleet.observe(at, &Event::FirstByte { worker, request: RequestId(1) });
+//! while let Some(Release { request, decision, .. }) = fleet.release(at) {
+//!     fleet.observe(at, &Event::Dispatched { worker: decision.worker, request, of });
+//!     assert_eq!(request, RequestId(2));
+//! }
+//! // Whoever leaves while waiting is `Event::Abandoned`, and nothing was lost.
+//! assert_eq!(fleet.held(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Where to look
 //! `fleet.rs` holds the decision, `learn.rs` what each event teaches. A decision reads a request
-//! once (`sought.rs`), asks the table (`residency.rs`) what each worker holds (`belief.rs`), puts
-//! the workers in the key's order (`rendezvous.rs`) with their price (`prospect.rs`), and takes the
-//! cheapest unless it is too full or too hot (`spill.rs`). Every number is in [`Settings`].
+//! once (`sought.rs`), asks the table (`residency.rs`) what each worker holds (`belief.rs`), looks
+//! at all of them side by side (`survey.rs`, `gauge.rs`), and takes the cheapest unless it is too
+//! full or too hot (`spill.rs`); near ties go where every router would send them
+//! (`rendezvous.rs`). `hold.rs` orders what waits. Every number is in [`Settings`].
 
 // In reading order: the two functions,
 mod fleet;

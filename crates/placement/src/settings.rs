@@ -25,6 +25,11 @@ pub struct Settings {
     /// Requests in flight (for weight 1) that a spill must better its first choice by, so
     /// that two workers at the limit do not swap their conversations. Default 2.
     pub spill_gap: u32,
+    /// Milliseconds of prefill that relieving a worker over its queue limit may cost: a
+    /// conversation that takes longer to compute anew elsewhere stays, as with everybody over
+    /// the limit. The ring does not ask. Default 2,000, some 30,000 tokens: without any bound,
+    /// agents with 100,000 tokens wait five times as long in overload (simulated).
+    pub spill_ms: f64,
     /// Requests in flight at a worker of weight 1 at which it gets nothing more at all.
     /// At least `max_ongoing`. Default none.
     pub hard_cap: Option<u32>,
@@ -36,7 +41,8 @@ pub struct Settings {
     /// Default 2,048.
     pub hold_tokens: u32,
     /// How many milliseconds of prefill a millisecond of waiting is worth in that order, so that
-    /// nobody starves. 0 to 10. Default 0.2 (simulated: best p99).
+    /// nobody starves. 0 to 10. Default 0.1: 0.2 costs 2 % of the mean time to the first token,
+    /// 0.05 loses 4 % of its 99th percentile (simulated, traces of chat, agents and code).
     pub ageing: f64,
     /// Requests held for a worker; what comes beyond goes to its engine at once. Default 256.
     pub max_held: u32,
@@ -195,10 +201,11 @@ impl Default for Settings {
             max_ongoing: 16,
             fair_share_factor: 1.25,
             spill_gap: 2,
+            spill_ms: 2_000.0,
             hard_cap: None,
             order: Order::Shortest,
             hold_tokens: 2_048,
-            ageing: 0.2,
+            ageing: 0.1,
             max_held: 256,
             max_hold: Duration::from_secs(30),
             rebound_ms: 10.0,
@@ -270,6 +277,7 @@ impl Settings {
             1.0..=most,
             "1 or more",
         )?;
+        within("spill_ms", self.spill_ms, 0.0..=1e12, "0 to 1e12 ms")?;
         if let Some(cap) = self.hard_cap.filter(|cap| *cap < self.max_ongoing) {
             return Err(refuse("hard_cap", cap, "`max_ongoing` or more"));
         }

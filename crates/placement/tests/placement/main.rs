@@ -4,7 +4,9 @@
     reason = "helpers of tests may stop at the first surprise, as tests may"
 )]
 
+mod hold;
 mod laws;
+mod learned;
 mod life;
 mod reasons;
 mod traffic;
