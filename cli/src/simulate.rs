@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use headwater_placement::Settings;
-use headwater_simulator::policy::{HeadwaterOptions, PolicyName};
+use headwater_simulator::policy::{Corrections, HeadwaterOptions, PolicyName};
 use headwater_simulator::report;
 use headwater_simulator::run::{Conditions, Echoes, Reports};
 use headwater_simulator::rungs::Naming;
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Users of the set-up at a time
     #[arg(long, value_name = "N", requires = "setup")]
     users: Option<usize>,
+    /// Milliseconds between an answer and the next question of the set-up, in the mean
+    #[arg(long, value_name = "MS", requires = "setup", value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
+    think_ms: Option<u32>,
     /// Policies to compare, or `all`
     #[arg(
         long,
@@ -53,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', value_name = "SHARE,…")]
     load: Vec<f64>,
     /// The most requests of a run
-    #[arg(long, value_name = "N", default_value_t = 30_000)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_REQUESTS)]
     requests: usize,
     /// Names in a prompt's header at most
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -73,6 +76,12 @@ pub(crate) struct Args {
     /// Routers hear from engines how many requests run and wait, and how full the cache is
     #[arg(long)]
     reported_load: bool,
+    /// Milliseconds between two of these reports
+    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    report_every_ms: u32,
+    /// Our routers learn from answers how many tokens were cached
+    #[arg(long)]
+    reported_hits: bool,
     /// What a worker takes for its work: large, small, or a YAML file
     #[arg(long, value_name = "NAME|FILE")]
     engine: Option<String>,
@@ -98,6 +107,9 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
+
+/// The most requests of a run, unless the caller says otherwise.
+const DEFAULT_REQUESTS: usize = 30_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Setup {
@@ -205,6 +217,7 @@ fn conditions(args: &Args) -> anyhow::Result<Conditions> {
         } else {
             Reports::None
         },
+        report_every_ms: f64::from(args.report_every_ms),
         settings: load::settings(
             Settings {
                 routers: u32::try_from(args.routers).unwrap_or(1),
@@ -213,6 +226,10 @@ fn conditions(args: &Args) -> anyhow::Result<Conditions> {
             &args.settings,
         )?,
         ours: HeadwaterOptions {
+            corrections: match args.reported_hits {
+                true => Corrections::CachedTokens,
+                false => Corrections::None,
+            },
             rungs: usize::from(args.rungs),
             naming: match args.names {
                 Names::Borders => Naming::Borders,

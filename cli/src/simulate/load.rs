@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use headwater_placement::{Order, Policy, Settings};
 use headwater_simulator::profile::Profile;
-use headwater_simulator::read::read_trace;
+use headwater_simulator::read::{MAX_REQUESTS, read_trace};
 use headwater_simulator::setup::{self, Fleet100, Users1000};
 use headwater_simulator::trace::Trace;
 
-use super::{Args, Setup};
+use super::{Args, DEFAULT_REQUESTS, Setup};
 
 /// Requests of a generated trace before it is scaled.
 const GENERATED: [(&str, usize); 2] = [("rag-like", 12_000), ("shared-prefix", 20_000)];
@@ -69,10 +69,12 @@ impl Workload {
                     seed: args.seed,
                     ..Users1000::default()
                 };
+                let think_ms = args.think_ms.map_or(default.think_ms, f64::from);
                 (
                     "set-up a",
                     Users1000 {
                         users: args.users.unwrap_or(default.users),
+                        think_ms,
                         ..default
                     }
                     .setup(),
@@ -83,10 +85,12 @@ impl Workload {
                     seed: args.seed,
                     ..Fleet100::default()
                 };
+                let think_ms = args.think_ms.map_or(default.think_ms, f64::from);
                 (
                     "set-up b",
                     Fleet100 {
                         users: args.users.unwrap_or(default.users),
+                        think_ms,
                         ..default
                     }
                     .setup(),
@@ -109,7 +113,11 @@ impl Workload {
 
 fn trace(name: &str, args: &Args) -> anyhow::Result<(String, Trace)> {
     if let Some((_, requests)) = GENERATED.iter().find(|(generated, _)| *generated == name) {
-        let requests = (*requests).min(args.requests);
+        // Who asks for a number gets it.
+        let requests = match args.requests {
+            DEFAULT_REQUESTS => *requests,
+            asked => asked.min(MAX_REQUESTS),
+        };
         let trace = match name {
             "rag-like" => setup::rag_like(requests, args.seed),
             _ => setup::shared_prefix_groups(requests, args.seed),
@@ -176,7 +184,6 @@ fn set(settings: &mut Settings, name: &str, value: &str) -> anyhow::Result<()> {
         "max_held" => settings.max_held = value.parse()?,
         "max_hold_ms" => settings.max_hold = Duration::from_millis(value.parse()?),
         "residency_per_worker" => settings.residency_per_worker = value.parse()?,
-        "workers_per_prefix" => settings.workers_per_prefix = value.parse()?,
         "fresh_share" => settings.fresh_share = value.parse()?,
         "miss_factor" => settings.miss_factor = value.parse()?,
         "congestion_factor" => settings.congestion_factor = value.parse()?,

@@ -2,63 +2,59 @@
 
 /// A generator of the SplitMix64 family: small, seedable, good enough to draw arrivals from.
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// The dice of this seed.
-    #[must_use]
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Any 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A share in 0..1.
-    pub fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// One of `0..count`; 0 if there is nothing to choose from.
-    pub fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         let wide = u128::from(self.bits()) * count as u128;
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
     /// A waiting time with this mean, exponentially distributed.
-    pub fn wait(&mut self, mean: f64) -> f64 {
+    pub(crate) fn wait(&mut self, mean: f64) -> f64 {
         -(1.0 - self.share()).ln() * mean
     }
 }
 
 /// Spreads the bits of a number over all 64; different inputs give different outputs.
-#[must_use]
-pub const fn mix(number: u64) -> u64 {
+pub(crate) const fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
 /// A hash of two numbers, in this order.
-#[must_use]
-pub const fn mix_two(first: u64, second: u64) -> u64 {
+pub(crate) const fn mix_two(first: u64, second: u64) -> u64 {
     mix(mix(first.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ second.wrapping_add(0x517c_c1b7_2722_0a95))
 }
 
 /// Chooses ranks by Zipf's law: rank r with a weight of 1 / (r + 1)^exponent.
 #[derive(Clone, Debug)]
-pub struct Zipf {
+pub(crate) struct Zipf {
     /// Sum of the weights up to each rank.
     until: Vec<f64>,
 }
 
 impl Zipf {
     /// The law over so many ranks.
-    #[must_use]
-    pub fn new(ranks: usize, exponent: f64) -> Self {
+    pub(crate) fn new(ranks: usize, exponent: f64) -> Self {
         let mut sum = 0.0;
         let until = (0..ranks)
             .map(|rank| {
@@ -70,7 +66,7 @@ impl Zipf {
     }
 
     /// A rank; 0 if there is none.
-    pub fn draw(&self, dice: &mut Dice) -> usize {
+    pub(crate) fn draw(&self, dice: &mut Dice) -> usize {
         let total = self.until.last().copied().unwrap_or(0.0);
         let at = dice.share() * total;
         self.until

@@ -197,6 +197,20 @@ impl<'p> Engine<'p> {
         self.queue.len()
     }
 
+    /// Prompt tokens that it has yet to compute, as far as its cache tells now.
+    #[must_use]
+    pub fn pending_tokens(&self, trace: &Trace) -> u64 {
+        let queued = self.queue.iter().map(|job| {
+            let held = self.cache.held(trace.path(job.request as usize));
+            job.input_tokens - hit_tokens(held, self.block_tokens, job.input_tokens)
+        });
+        let first = match self.phase {
+            Phase::Prefilling { prefill, .. } => prefill.job.input_tokens - prefill.hit_tokens,
+            Phase::Idle | Phase::Decoding { .. } => 0,
+        };
+        u64::from(first) + queued.map(u64::from).sum::<u64>()
+    }
+
     /// Share of its cache that running requests take, as engines report it.
     #[must_use]
     pub fn kv_use(&self) -> f64 {

@@ -130,7 +130,6 @@ impl Outcome {
     pub(crate) fn of(
         policy: PolicyName,
         conditions: &Conditions,
-        cache_tokens: u64,
         work: (&Trace, &Profile),
         records: &[Record],
         loads: Loads,
@@ -140,7 +139,7 @@ impl Outcome {
             policy,
             workers: conditions.workers,
             routers: conditions.routers,
-            cache_tokens,
+            cache_tokens: conditions.cache_tokens.unwrap_or(profile.cache_tokens),
             requests: trace.len(),
             finished: 0,
             failed: 0,

@@ -8,7 +8,7 @@
 use crate::view::View;
 
 pub use name::{Kind, PolicyName, Setting, UnknownPolicy};
-pub use ours::{Headwater, HeadwaterOptions};
+pub use ours::{Corrections, Headwater, HeadwaterOptions};
 
 mod name;
 
@@ -158,6 +158,8 @@ pub enum Standing {
 pub struct Status {
     /// Requests that it works on and that wait there, where load is reported.
     pub load: Option<(u32, u32)>,
+    /// Prompt tokens that it has yet to compute, where load is reported.
+    pub pending_tokens: Option<u64>,
     /// Share of its cache that running requests take; unknown at the start.
     pub kv_use: Option<f64>,
     /// Tokens that its cache has room for.

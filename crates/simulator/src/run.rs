@@ -43,6 +43,8 @@ pub struct Conditions {
     pub echoes: Echoes,
     /// Whether routers hear from the workers' engines.
     pub reports: Reports,
+    /// Milliseconds between two of these reports; 500 is what our router does.
+    pub report_every_ms: f64,
     /// Settings of our placement.
     pub settings: Settings,
     /// How our clients and routers work.
@@ -102,6 +104,7 @@ impl Conditions {
             split: Split::Random,
             echoes: Echoes::Dropped,
             reports: Reports::None,
+            report_every_ms: 500.0,
             settings: Settings::default(),
             ours: HeadwaterOptions::default(),
             seed: 1,
@@ -363,7 +366,7 @@ impl<'r> Run<'r> {
         for Happened { request, what, .. } in happened.drain(..) {
             match what {
                 Milestone::FirstToken { hit_tokens } => {
-                    self.first_token(request as usize, worker, hit_tokens)
+                    self.first_token(request as usize, worker, hit_tokens);
                 }
                 Milestone::Finished => self.finished(request as usize, worker),
             }
@@ -391,15 +394,10 @@ impl<'r> Run<'r> {
     }
 
     fn outcome(self, policy: PolicyName) -> Outcome {
-        let cache_tokens = self
-            .conditions
-            .cache_tokens
-            .unwrap_or(self.profile.cache_tokens);
         let loads = self.timeline.finish(self.now_ms);
         Outcome::of(
             policy,
             self.conditions,
-            cache_tokens,
             (self.trace, self.profile),
             &self.records,
             loads,

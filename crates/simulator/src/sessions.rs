@@ -23,7 +23,10 @@ pub(crate) fn assemble(mut rows: Vec<Row>, block_tokens: u32) -> Trace {
         .iter()
         .any(|row| row.borders.is_none())
         .then(|| Ends::of(&rows));
-    let mut sessions = Sessions::default();
+    let mut sessions = Sessions {
+        common: common(&rows),
+        ..Sessions::default()
+    };
     let mut trace = Trace::new(block_tokens);
     for mut row in rows {
         row.call.arrival = Arrival::AtMs(row.at_ms - start);
@@ -38,9 +41,35 @@ pub(crate) fn assemble(mut rows: Vec<Row>, block_tokens: u32) -> Trace {
     trace
 }
 
+/// Nodes that so many prompts have that they say nothing of a conversation.
+fn common(rows: &[Row]) -> Vec<bool> {
+    let nodes = rows.iter().flat_map(|row| &row.path);
+    let mut uses = vec![
+        0_u32;
+        nodes
+            .clone()
+            .map(|node| node.index() + 1)
+            .max()
+            .unwrap_or(0)
+    ];
+    for node in nodes {
+        if let Some(count) = uses.get_mut(node.index()) {
+            *count += 1;
+        }
+    }
+    let many = (rows.len() as f64 * COMMON_SHARE).max(COMMON_LEAST);
+    uses.iter().map(|count| f64::from(*count) >= many).collect()
+}
+
+/// Share of the prompts, and number of them, from which a prefix is a system prompt.
+const COMMON_SHARE: f64 = 0.01;
+const COMMON_LEAST: f64 = 100.0;
+
 /// Conversations so far.
 #[derive(Default)]
 struct Sessions {
+    /// Nodes where no conversation is recognized.
+    common: Vec<bool>,
     /// By the name that the trace gives.
     named: HashMap<u64, u32, BuildHasherDefault<NodeHasher>>,
     /// By where their last prompt ended.
@@ -54,7 +83,13 @@ impl Sessions {
         let session = match row.session {
             Some(name) => *self.named.entry(name).or_insert(new),
             None => {
-                let found = row.path.iter().rev().find_map(|node| self.ended.get(node));
+                let own = |node: &&Node| self.common.get(node.index()) != Some(&true);
+                let found = row
+                    .path
+                    .iter()
+                    .rev()
+                    .take_while(own)
+                    .find_map(|node| self.ended.get(node));
                 found.copied().unwrap_or(new)
             }
         };

@@ -89,7 +89,7 @@ impl Sweep<'_> {
                         )
                     });
                     let trace = scaled.as_ref().unwrap_or(trace);
-                    let done = self.group(name, trace, *workers, *load, progress)?;
+                    let done = self.group((name, *load), trace, *workers, progress)?;
                     cells.extend(done);
                 }
             }
@@ -100,10 +100,9 @@ impl Sweep<'_> {
     /// The runs over one scaled trace.
     fn group(
         &self,
-        name: &str,
+        labels: (&str, Option<f64>),
         trace: &Trace,
         workers: usize,
-        load: Option<f64>,
         progress: &(dyn Fn(&Cell) + Sync),
     ) -> Result<Vec<Cell>, SettingsError> {
         let caches = or_none(self.caches);
@@ -126,7 +125,7 @@ impl Sweep<'_> {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         tasks.get(number).map(|task| (number, task))
                     } {
-                        let cell = self.cell(name, load, task);
+                        let cell = self.cell(labels, task);
                         if let Ok(cell) = &cell {
                             progress(cell);
                         }
@@ -144,7 +143,11 @@ impl Sweep<'_> {
         done.into_iter().map(|(_, cell)| cell).collect()
     }
 
-    fn cell(&self, name: &str, load: Option<f64>, task: &Task<'_>) -> Result<Cell, SettingsError> {
+    fn cell(
+        &self,
+        (name, load): (&str, Option<f64>),
+        task: &Task<'_>,
+    ) -> Result<Cell, SettingsError> {
         let conditions = Conditions {
             workers: task.workers,
             cache_tokens: task.cache.or(self.conditions.cache_tokens),

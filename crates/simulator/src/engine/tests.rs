@@ -113,9 +113,9 @@ fn the_running_limit_and_the_cache_hold_the_queue() {
     let profile = Profile::from_yaml(PROFILE).unwrap();
     let check = |calls: &[(u32, u32, &[u32])], last_first_token: f64| {
         let trace = trace(calls);
-        let sent: Vec<(f64, u32)> = (0..calls.len()).map(|r| (0.0, r as u32)).collect();
+        let sent: Vec<(f64, u32)> = (0..).take(calls.len()).map(|r| (0.0, r)).collect();
         let all = live(&profile, &trace, &sent);
-        let last = all.iter().filter(|h| h.2.is_some()).next_back().unwrap();
+        let last = all.iter().rfind(|h| h.2.is_some()).unwrap();
         assert_eq!(last.0, last_first_token, "{all:?}");
     };
     // Two at a time: 0 at 14, 1 at 28 (0 has made one of its three steps), then steps of 4 ms: 0

@@ -42,7 +42,7 @@ pub fn recovery(outcome: &Outcome, at_s: f64) -> Recovery {
     let before = rate(at_s - 60.0, at_s).unwrap_or(0.0);
     let last_s = outcome.timeline.hits.len() as f64 * slice_s;
     let windows = (0..)
-        .map(|step| f64::from(step))
+        .map(f64::from)
         .take_while(|step| at_s + step + 10.0 <= last_s);
     let later: Vec<(f64, f64)> = windows
         .filter_map(|step| Some((step, rate(at_s + step, at_s + step + 10.0)?)))

@@ -29,6 +29,18 @@ pub struct HeadwaterOptions {
     pub rungs: usize,
     /// Which prefixes get a name.
     pub naming: Naming,
+    /// Whether routers learn from answers how much was cached.
+    pub corrections: Corrections,
+}
+
+/// Whether routers learn from answers how much of a prompt was cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "two, by design")]
+pub enum Corrections {
+    /// They do not: the answer is not read.
+    None,
+    /// They do, with the first token.
+    CachedTokens,
 }
 
 impl Default for HeadwaterOptions {
@@ -36,6 +48,7 @@ impl Default for HeadwaterOptions {
         Self {
             rungs: 12,
             naming: Naming::Borders,
+            corrections: Corrections::None,
         }
     }
 }
@@ -233,9 +246,21 @@ impl Policy for Headwater {
                 life,
             } => self.stand(at, worker, standing, life),
             News::FirstToken {
-                worker, request, ..
+                worker,
+                request,
+                hit_tokens: tokens,
             } => {
                 let (worker, request) = (self.id(worker), RequestId(request as u64));
+                if self.options.corrections == Corrections::CachedTokens {
+                    self.fleet.observe(
+                        at,
+                        &Event::Cached {
+                            worker,
+                            request,
+                            tokens,
+                        },
+                    );
+                }
                 self.fleet
                     .observe(at, &Event::FirstByte { worker, request });
             }
@@ -253,8 +278,8 @@ impl Policy for Headwater {
                     running: report.load.map(|(running, _)| running),
                     waiting: report.load.map(|(_, waiting)| waiting),
                     kv_use: report.kv_use,
+                    pending_tokens: report.pending_tokens,
                     cache_tokens: Some(report.cache_tokens),
-                    ..Report::default()
                 };
                 self.fleet.observe(at, &Event::Reported { worker, report });
             }

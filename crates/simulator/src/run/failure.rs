@@ -168,7 +168,7 @@ impl Run<'_> {
         }
         self.timeline.change(self.now_ms, worker, -1);
         self.ask(router, |router, world| {
-            router.hear(world, &News::Failed { worker, request })
+            router.hear(world, &News::Failed { worker, request });
         });
         if let Some(record) = self.records.get_mut(request) {
             record.failed();

@@ -3,8 +3,6 @@
 use super::{Event, Reports, Run};
 use crate::policy::{News, Standing, Status};
 
-/// Milliseconds between two looks at an engine's metrics.
-const EVERY_MS: f64 = 500.0;
 /// Milliseconds that a look is old when it has been read.
 const DELAY_MS: f64 = 50.0;
 
@@ -14,9 +12,10 @@ impl Run<'_> {
         let cache_tokens = self
             .engines
             .get(worker)
-            .map_or(1, |engine| engine.cache_tokens());
+            .map_or(1, crate::engine::Engine::cache_tokens);
         Status {
             load: None,
+            pending_tokens: None,
             kv_use: None,
             cache_tokens,
         }
@@ -30,11 +29,14 @@ impl Run<'_> {
             let samples = alive.map(|(worker, (_, engine))| {
                 let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
                 let load = (count(engine.running()), count(engine.waiting()));
-                let load = (self.conditions.reports == Reports::Load).then_some(load);
+                let told = self.conditions.reports == Reports::Load;
+                let load = told.then_some(load);
+                let pending_tokens = told.then(|| engine.pending_tokens(self.trace));
                 (
                     worker,
                     Status {
                         load,
+                        pending_tokens,
                         kv_use: Some(engine.kv_use()),
                         cache_tokens: engine.cache_tokens(),
                     },
@@ -44,7 +46,10 @@ impl Run<'_> {
             self.plan(self.now_ms + DELAY_MS, Event::Delivery(samples));
         }
         if self.ended < self.flights.len() as u64 {
-            self.plan(self.now_ms + EVERY_MS, Event::Sample);
+            self.plan(
+                self.now_ms + self.conditions.report_every_ms.max(1.0),
+                Event::Sample,
+            );
         }
     }
 

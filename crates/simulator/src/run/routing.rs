@@ -12,16 +12,6 @@ const AGAIN_MS: f64 = 1_000.0;
 const MOST_TRIES: u32 = 600;
 
 impl Run<'_> {
-    pub(super) fn world(&self) -> World<'_> {
-        World {
-            now_ms: self.now_ms,
-            engines: &self.engines,
-            trace: self.trace,
-            profile: self.profile,
-            echoes: &self.echoes,
-        }
-    }
-
     /// Asks a router for a worker.
     pub(super) fn route(&mut self, request: usize, tries: u32) {
         let Some(router) = self.router_for(request) else {
@@ -124,10 +114,7 @@ impl Run<'_> {
             .get(router)
             .is_some_and(|router| router.held > 0)
         {
-            let Some((request, route)) = self
-                .ask(router, |router, world| router.release(world))
-                .flatten()
-            else {
+            let Some((request, route)) = self.ask(router, super::Router::release).flatten() else {
                 break;
             };
             if let Some(router) = self.routers.get_mut(router) {
@@ -195,7 +182,7 @@ impl Run<'_> {
                     request,
                     hit_tokens,
                 },
-            )
+            );
         });
     }
 
@@ -230,7 +217,7 @@ impl Run<'_> {
         }
         self.timeline.change(self.now_ms, worker, -1);
         self.ask(router, |router, world| {
-            router.hear(world, &News::Finished { worker, request })
+            router.hear(world, &News::Finished { worker, request });
         });
         self.end(request);
     }

@@ -6,9 +6,9 @@ use crate::profile::Profile;
 /// 32 replicas, 1,000 users at a time, conversations of five turns on a context of 4,096 tokens;
 /// a prompt whose context is not cached takes 400 ms to prefill, one whose context is takes 12.
 ///
-/// What was not published is set here: pauses of five seconds in the mean between an answer and
+/// What was not published is set here: pauses of one second in the mean between an answer and
 /// the next question, turns that add 16 tokens, answers of 64 tokens at 20 ms a step, a cache of
-/// 250,000 tokens a replica (some 60 contexts), and users who begin spread over the first pause.
+/// 250,000 tokens a replica (some 60 contexts), and users who begin within the first two minutes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -30,7 +30,7 @@ impl Default for Users1000 {
         Self {
             users: 1_000,
             conversations: 6,
-            think_ms: 5_000.0,
+            think_ms: 1_000.0,
             seed: 1,
         }
     }
@@ -47,8 +47,8 @@ impl Users1000 {
             output_tokens: 64,
         };
         let mut talk = Talk::new(self.seed, self.think_ms, shape);
-        for user in 0..self.users {
-            talk.user(self.conversations, user, |_, fresh| {
+        for _ in 0..self.users {
+            talk.user(self.conversations, |_, fresh| {
                 (0, fresh.take(255).collect())
             });
         }
@@ -62,7 +62,7 @@ impl Users1000 {
 
 /// 100 workers and contexts of 100,000 tokens, most of them shared: documents that many ask about.
 ///
-/// What was not published is set here: 420 documents of 94,208 tokens, asked for by Zipf's law
+/// What was not published is set here: 300 documents of 94,208 tokens, asked for by Zipf's law
 /// (0.7); conversations of four turns, each adding 2,048 tokens; answers of 200 tokens; 400 users
 /// with pauses of thirty seconds; a cache of 2,000,000 tokens a worker, which is 20 contexts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,7 +91,7 @@ impl Default for Fleet100 {
             users: 400,
             conversations: 5,
             think_ms: 30_000.0,
-            documents: 420,
+            documents: 300,
             zipf: 0.7,
             seed: 1,
         }
@@ -113,8 +113,8 @@ impl Fleet100 {
             .map(|_| talk.fresh.take(184).collect())
             .collect();
         let zipf = Zipf::new(self.documents, self.zipf);
-        for user in 0..self.users {
-            talk.user(self.conversations, user, |dice, _| {
+        for _ in 0..self.users {
+            talk.user(self.conversations, |dice, _| {
                 let document = documents.get(zipf.draw(dice)).cloned().unwrap_or_default();
                 (document.len(), document)
             });
@@ -136,6 +136,9 @@ fn profile(text: &str) -> Profile {
         .or_else(|_| Profile::from_yaml(FLEET_100))
         .unwrap_or_else(|_| Profile::flat())
 }
+
+/// Users begin within this time.
+const BEGIN_WITHIN_MS: f64 = 120_000.0;
 
 #[derive(Clone, Copy)]
 struct Shape {
@@ -183,12 +186,12 @@ impl Talk {
     fn user(
         &mut self,
         conversations: usize,
-        _user: usize,
+
         context: impl Fn(&mut Dice, &mut Fresh) -> (usize, Vec<Node>),
     ) {
         let shape = self.shape;
-        // Where in a conversation users are when the clock starts is spread out.
-        let mut at_ms = self.dice.share() * self.think_ms * f64::from(shape.turns);
+        // Nobody's first question meets everybody else's.
+        let mut at_ms = self.dice.share() * BEGIN_WITHIN_MS;
         let mut after = None;
         for _ in 0..conversations {
             let (shared, mut path) = context(&mut self.dice, &mut self.fresh);
