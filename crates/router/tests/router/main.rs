@@ -8,7 +8,9 @@
 )]
 
 mod binary;
+mod breaker;
 mod config;
 mod forwarding;
 mod placement;
 mod support;
+mod wire;
