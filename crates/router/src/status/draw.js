@@ -35,9 +35,8 @@ const millis = (ms) => (!known(ms) ? "–" : ms >= 1000 ? (ms / 1000).toFixed(1)
 // A line chart over time: series of [seconds ago, value or null], each with a format of its own.
 // Each chart keeps where the pointer is, so that a redraw does not lose the reading.
 class Chart {
-  constructor(box, span) {
+  constructor(box) {
     this.box = box;
-    this.span = span;
     this.at = null;
     const move = (event) => {
       this.at = event.clientX - box.getBoundingClientRect().left;
@@ -49,8 +48,10 @@ class Chart {
     new ResizeObserver(() => this.draw()).observe(box);
   }
 
-  set(series, top) {
+  // `span` in seconds; `top` is the highest value that fits.
+  set(series, top, span) {
     this.series = series;
+    this.span = span;
     this.top = top;
     this.draw();
   }
@@ -68,10 +69,11 @@ class Chart {
       svg.append(shape("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }));
       svg.append(shape("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, this.series[0].format(value).replace(" ", "")));
     }
-    for (const minutes of [15, 10, 5, 0]) {
-      const text = minutes ? `−${minutes} min` : "now";
-      const anchor = minutes === 15 ? "start" : minutes ? "middle" : "end";
-      svg.append(shape("text", { x: x(minutes * 60), y: height - 4, "text-anchor": anchor }, text));
+    for (const third of [3, 2, 1, 0]) {
+      const ago = (third * this.span) / 3;
+      const text = third ? "−" + (this.span < 300 ? ago + " s" : ago / 60 + " min") : "now";
+      const anchor = third === 3 ? "start" : third ? "middle" : "end";
+      svg.append(shape("text", { x: x(ago), y: height - 4, "text-anchor": anchor }, text));
     }
     for (const { cls, points } of this.series) {
       let path = "", gap = true;

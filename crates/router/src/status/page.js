@@ -1,6 +1,6 @@
 const SPAN = 900, WINDOW = 60;
 let points = [], past = [];
-const charts = { hit: new Chart($("hit"), SPAN), rate: new Chart($("rate"), SPAN) };
+const charts = { hit: new Chart($("hit")), rate: new Chart($("rate")) };
 
 const change = (now, then, key) => (then && now[key] >= then[key] ? now[key] - then[key] : null);
 const share = (now, then, part, whole) => {
@@ -31,15 +31,17 @@ const nice = (value) => {
 
 const drawCharts = (now) => {
   const { matched, reported, rate, flying } = series(now);
+  const known = points.length ? now.t - points[0].t : 0;
+  const span = [120, 360, SPAN].find((seconds) => seconds >= known) ?? SPAN;
   charts.hit.set([
     { name: "matched", cls: "a", points: matched, format: percent },
     { name: "reported", cls: "b", points: reported, format: percent },
-  ], 1);
+  ], 1, span);
   const most = Math.max(4, ...rate.map((p) => p[1]), ...flying.map((p) => p[1]));
   charts.rate.set([
     { name: "a second", cls: "a", points: rate, format: number },
     { name: "in flight", cls: "b", points: flying, format: number },
-  ], nice(most));
+  ], nice(most), span);
 };
 
 const tile = (label, value, unit, below, bad) =>
@@ -63,7 +65,7 @@ const drawTiles = (now, then) => {
     tile("In flight", number(p.in_flight), "", number(sum("waiting")) + " without a first byte"),
     tile("Held back", number(held), "", number(now.retries) + " retries · " + number(now.cancelled) + " left"),
     tile("Workers ready", String(up), " of " + now.workers.length, hot ? hot + " hot" : "none hot", up < now.workers.length),
-    tile("Failures", number(failed), "/min", "upstream errors and refusals", failed > 0),
+    tile("Failures", number(failed), "/min", "errors and refusals", failed > 0),
   );
 };
 
@@ -137,7 +139,7 @@ const drawReasons = (now, then) => {
     return bar(node("span", "", name.replaceAll("_", " ")), sum ? count / sum : 0, number(count), percent(sum ? count / sum : null), cls);
   });
   $("reasons").replaceChildren(...(items.length ? items : [node("p", "empty", "No request has been placed yet.")]));
-  $("window").textContent = "decisions in the last minute";
+  $("window").textContent = then ? `decisions in the last ${duration(Math.round(now.point.t - then.point.t))}` : "decisions since the start";
 };
 
 const drawPrefixes = (now) => {
