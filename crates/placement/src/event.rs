@@ -1,4 +1,6 @@
-//! What a fleet learns from: workers come and go, requests start and end, engines report.
+//! What a fleet learns from: workers come and go, requests wait, start and end, engines report.
+
+use headwater_signature::{Fingerprint, PrefixHash};
 
 use crate::id::{Generation, RequestId, WorkerId};
 use crate::request::Request;
@@ -40,7 +42,23 @@ pub enum Event<'a> {
         /// What it is in now.
         generation: Generation,
     },
-    /// A request was sent to a worker: the caller followed a decision (or did not).
+    /// A request was placed on a worker and waits at the caller until
+    /// [`Fleet::release`](crate::Fleet::release) names it; see [`Handover`](crate::Handover).
+    Held {
+        /// Where it was placed.
+        worker: WorkerId,
+        /// What later events call it.
+        request: RequestId,
+        /// The request as it was placed.
+        of: &'a Request<'a>,
+    },
+    /// A held request is wanted no more: its client left, or its time is over.
+    Abandoned {
+        /// Which request.
+        request: RequestId,
+    },
+    /// A request was sent to a worker: the caller followed a decision (or did not). A held one
+    /// is held no more.
     Dispatched {
         /// Where it went.
         worker: WorkerId,
@@ -71,6 +89,34 @@ pub enum Event<'a> {
         /// Which request.
         request: RequestId,
     },
+    /// The engine said how many tokens of a request's prompt it had found in its cache.
+    Cached {
+        /// Whose engine.
+        worker: WorkerId,
+        /// Which request; known until it ends.
+        request: RequestId,
+        /// Tokens that were cached.
+        tokens: u32,
+    },
+    /// The engine said that its cache holds these prefixes now.
+    Stored {
+        /// Whose engine.
+        worker: WorkerId,
+        /// What it holds, as clients name it.
+        prefixes: &'a [PrefixName],
+    },
+    /// The engine said that its cache holds these prefixes no more.
+    Removed {
+        /// Whose engine.
+        worker: WorkerId,
+        /// What it dropped, as clients name it.
+        prefixes: &'a [PrefixName],
+    },
+    /// The engine said that its cache is empty.
+    Cleared {
+        /// Whose engine.
+        worker: WorkerId,
+    },
     /// A worker's engine said how it is.
     Reported {
         /// Which one.
@@ -78,6 +124,19 @@ pub enum Event<'a> {
         /// What it said.
         report: Report,
     },
+}
+
+/// What a client calls one prefix: its hash, and the scheme that the hash was made under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a prefix is named by these two and callers build it"
+)]
+pub struct PrefixName {
+    /// Of the scheme.
+    pub fingerprint: Fingerprint,
+    /// Of the prefix.
+    pub hash: PrefixHash,
 }
 
 /// Whether a worker may get requests.
@@ -113,6 +172,8 @@ pub struct Report {
     pub running: Option<u32>,
     /// Requests that wait in its queue.
     pub waiting: Option<u32>,
+    /// Prompt tokens that it has yet to prefill, whoever sent them.
+    pub pending_tokens: Option<u64>,
     /// Share of its cache blocks in use, 0..=1; any other value counts as unknown.
     ///
     /// NOTE: vLLM counts the blocks of running requests only, so a warm idle worker says 0.

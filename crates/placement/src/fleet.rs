@@ -7,7 +7,7 @@ use crate::event::WorkerState;
 use crate::id::{At, RequestId, WorkerId};
 use crate::learn::Flight;
 use crate::prospect::Prospect;
-use crate::reason::{Decision, NoWorker, Reason};
+use crate::reason::{Decision, Handover, NoWorker, Reason, Release};
 use crate::request::Request;
 use crate::residency::Residency;
 use crate::settings::{Policy, Settings, SettingsError};
@@ -65,13 +65,41 @@ impl Fleet {
         let sought = Sought::of(request, &self.settings);
         let prospects = self.prospects(at, &sought, &pool);
         let choice = match self.settings.policy {
-            Policy::Cost => spill::choose(&prospects, &self.settings),
+            Policy::Cost | Policy::Ring => spill::choose(&prospects, &self.settings),
             Policy::LeastRequests => spill::fewest_requests(&prospects),
             Policy::RoundRobin => prospects.first().map(Choice::unspilled),
         };
         let choice = choice.ok_or(NoWorker::Empty)?;
         let reason = self.reason(request, &sought, &prospects, choice);
-        Ok(decision(choice.prospect, &prospects, reason))
+        Ok(decision(choice.prospect, reason))
+    }
+
+    /// Every worker that may get the request, in the order of its key's preference: whoever
+    /// would be its home without the ones before. For people; a decision needs no list.
+    #[must_use]
+    pub fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
+        let Ok(pool) = self.eligible(at, request) else {
+            return Vec::new();
+        };
+        let sought = Sought::of(request, &self.settings);
+        let prospects = self.prospects(at, &sought, &pool);
+        prospects.iter().map(|p| p.worker.id).collect()
+    }
+
+    /// The held request whose turn it is, if any; changes nothing.
+    ///
+    /// Whoever follows it tells [`Event::Dispatched`](crate::Event::Dispatched) and asks again,
+    /// until there is none. To be asked after any event that can free a worker, and at
+    /// [`Self::next_release_at`].
+    #[must_use]
+    pub fn release(&self, _at: At) -> Option<Release> {
+        None
+    }
+
+    /// When a held request will have waited for as long as it may, with no event before.
+    #[must_use]
+    pub fn next_release_at(&self) -> Option<At> {
+        None
     }
 
     /// The workers that may get the request, in the order of their ids: ready ones or, if there
@@ -134,10 +162,10 @@ impl Fleet {
         match (self.settings.policy, choice.spilled) {
             (Policy::RoundRobin, _) => return Reason::RoundRobin,
             (Policy::LeastRequests, _) => return Reason::LeastLoaded,
-            (Policy::Cost, Spilled::Hot) => return Reason::SpillHot,
-            (Policy::Cost, Spilled::Queue) => return Reason::SpillQueue,
-            (Policy::Cost, Spilled::Cost) => return Reason::SpillCost,
-            (Policy::Cost, Spilled::No) => {}
+            (Policy::Cost | Policy::Ring, Spilled::Hot) => return Reason::SpillHot,
+            (Policy::Cost | Policy::Ring, Spilled::Queue) => return Reason::SpillQueue,
+            (Policy::Cost | Policy::Ring, Spilled::Cost) => return Reason::SpillCost,
+            (Policy::Cost | Policy::Ring, Spilled::No) => {}
         }
         let is_home = prospects
             .first()
@@ -154,17 +182,12 @@ impl Fleet {
     }
 }
 
-fn decision(chosen: &Prospect<'_>, prospects: &[Prospect<'_>], reason: Reason) -> Decision {
-    let worker = chosen.worker.id;
-    let others = prospects
-        .iter()
-        .map(|p| p.worker.id)
-        .filter(|id| *id != worker);
+fn decision(chosen: &Prospect<'_>, reason: Reason) -> Decision {
     Decision {
-        worker,
-        candidates: std::iter::once(worker).chain(others).collect(),
+        worker: chosen.worker.id,
         reason,
         matched_tokens: chosen.belief.matched_tokens(),
         expected_ms: chosen.expected_ms,
+        handover: Handover::Now,
     }
 }

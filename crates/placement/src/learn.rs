@@ -62,6 +62,12 @@ impl Fleet {
                 self.withdrawn(worker, request);
                 self.ended(worker, request);
             }
+            Event::Held { .. }
+            | Event::Abandoned { .. }
+            | Event::Cached { .. }
+            | Event::Stored { .. }
+            | Event::Removed { .. }
+            | Event::Cleared { .. } => {}
             Event::Reported { worker, report } => {
                 if let Some(w) = self.workers.get_mut(&worker) {
                     w.take(at, report, &self.settings);

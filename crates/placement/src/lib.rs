@@ -67,7 +67,7 @@
 //! fleet.observe(start, &Event::Dispatched { worker: home, request: first, of: &request });
 //! let warm = fleet.place(start, &request)?;
 //! assert_eq!((warm.worker, warm.reason, warm.matched_tokens), (home, Reason::Resident, 4_096));
-//! assert!(warm.candidates.len() == 2, "the other one is for failover");
+//! assert_eq!(fleet.candidates(start, &request).len(), 2, "the other one is for failover");
 //! fleet.observe(start, &Event::FirstByte { worker: home, request: first });
 //! fleet.observe(start, &Event::Finished { worker: home, request: first });
 //!
@@ -140,10 +140,10 @@ mod view;
 mod id;
 
 pub use cost::PrefillModel;
-pub use event::{Event, Report, WorkerState};
+pub use event::{Event, PrefixName, Report, WorkerState};
 pub use fleet::Fleet;
 pub use id::{At, Generation, RequestId, WorkerId};
-pub use reason::{Decision, NoWorker, Reason};
+pub use reason::{Decision, Handover, NoWorker, Reason, Release};
 pub use request::{KeySource, Request};
-pub use settings::{Policy, Settings, SettingsError};
+pub use settings::{Order, Policy, Settings, SettingsError};
 pub use view::WorkerView;

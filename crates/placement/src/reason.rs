@@ -3,22 +3,57 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::id::WorkerId;
+use crate::id::{RequestId, WorkerId};
 
 /// Where a request goes.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Who is next if this worker fails, the caller finds by placing the request again with the
+/// worker among [`Request::excluded`](crate::Request::excluded); for people,
+/// [`Fleet::candidates`](crate::Fleet::candidates) lists them all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Decision {
     /// The worker that gets it.
     pub worker: WorkerId,
-    /// Every worker that may get it, in order of preference: the chosen one, then the others
-    /// in the order of the request's key. Failover is the next one.
-    pub candidates: Vec<WorkerId>,
     /// Why this one.
     pub reason: Reason,
     /// Tokens of the prompt that the worker is believed to hold; 0 if the prompt has no names.
     pub matched_tokens: u32,
     /// Milliseconds until the first byte, as far as the model knows.
     pub expected_ms: f64,
+    /// Whether the worker can take it now.
+    pub handover: Handover,
+}
+
+/// When a worker gets the request that was placed on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Handover {
+    /// At once: tell [`Event::Dispatched`](crate::Event::Dispatched) and send it.
+    Now,
+    /// When [`Fleet::release`](crate::Fleet::release) names it: tell
+    /// [`Event::Held`](crate::Event::Held) and wait.
+    Wait,
+}
+
+impl Handover {
+    /// The name in output and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Now => "now",
+            Self::Wait => "wait",
+        }
+    }
+}
+
+/// A held request whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Release {
+    /// Which one.
+    pub request: RequestId,
+    /// Where it goes now, not always where it was placed first.
+    pub decision: Decision,
 }
 
 /// Why a worker was chosen.

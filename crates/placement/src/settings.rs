@@ -29,6 +29,24 @@ pub struct Settings {
     /// At least `max_ongoing`. Default none.
     pub hard_cap: Option<u32>,
 
+    /// In which order a worker gets what it cannot take at once. Default [`Order::Shortest`].
+    pub order: Order,
+    /// Uncached tokens that a worker has without a first byte from which it gets nothing more
+    /// until then: a small multiple of what its engine prefills in one step. 1 or more.
+    /// Default 2,048.
+    pub hold_tokens: u32,
+    /// How many milliseconds of prefill a millisecond of waiting is worth in that order, so that
+    /// nobody starves. 0 to 10. Default 0.2 (simulated: best p99).
+    pub ageing: f64,
+    /// Requests held for a worker; what comes beyond goes to its engine at once. Default 256.
+    pub max_held: u32,
+    /// How long a request is held at most; then it goes to its engine. Default 30 s.
+    pub max_hold: Duration,
+
+    /// Routers in front of these workers that share nothing with this one, itself included.
+    /// 1 or more. Default 1.
+    pub routers: u32,
+
     /// KV use, 0..=1, from which a worker is hot. Default 0.85.
     pub high_watermark: f64,
     /// KV use, 0..=1 and below `high_watermark`, down to which it stays hot. Default 0.65.
@@ -92,6 +110,9 @@ pub struct Settings {
 pub enum Policy {
     /// Least expected cost: queue, what is missing from the cache, congestion.
     Cost,
+    /// A weighted consistent-hash ring over the key, among the workers of its static prefix;
+    /// the next on the ring when one is full. For those who want what they can predict.
+    Ring,
     /// Fewest requests in flight for the weight. A baseline to compare with.
     LeastRequests,
     /// One after the other. A baseline to compare with.
@@ -100,15 +121,49 @@ pub enum Policy {
 
 impl Policy {
     /// Every policy, in the order of declaration.
-    pub const ALL: [Self; 3] = [Self::Cost, Self::LeastRequests, Self::RoundRobin];
+    pub const ALL: [Self; 4] = [
+        Self::Cost,
+        Self::Ring,
+        Self::LeastRequests,
+        Self::RoundRobin,
+    ];
 
     /// The name in configuration and output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cost => "cost",
+            Self::Ring => "ring",
             Self::LeastRequests => "least_requests",
             Self::RoundRobin => "round_robin",
+        }
+    }
+}
+
+/// What the caller keeps back from a worker that is busy, and in which order it gets it.
+///
+/// Closed on purpose: a configuration names its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Shortest expected prefill first, less what it has waited: hits overtake misses.
+    Shortest,
+    /// First come, first served.
+    Fifo,
+    /// Nothing is kept back; the engine's queue decides.
+    Off,
+}
+
+impl Order {
+    /// Every order, in the order of declaration.
+    pub const ALL: [Self; 3] = [Self::Shortest, Self::Fifo, Self::Off];
+
+    /// The name in configuration and output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Shortest => "shortest",
+            Self::Fifo => "fifo",
+            Self::Off => "off",
         }
     }
 }
@@ -121,6 +176,12 @@ impl Default for Settings {
             fair_share_factor: 1.25,
             spill_gap: 2,
             hard_cap: None,
+            order: Order::Shortest,
+            hold_tokens: 2_048,
+            ageing: 0.2,
+            max_held: 256,
+            max_hold: Duration::from_secs(30),
+            routers: 1,
             high_watermark: 0.85,
             low_watermark: 0.65,
             dwell: Duration::from_secs(1),

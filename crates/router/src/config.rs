@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use headwater_placement::{Policy, Settings};
+use headwater_placement::{Order, Policy, Settings};
 use serde::Deserialize;
 
 use crate::config_file::{self, WorkerEntry};
@@ -237,6 +237,8 @@ impl Config {
     pub(crate) fn placement_settings(&self) -> Settings {
         Settings {
             policy: self.policy,
+            // This router hands everything over at once; it has no waiting room yet.
+            order: Order::Off,
             max_ongoing: self.placement.max_ongoing,
             high_watermark: self.placement.high_watermark,
             low_watermark: self.placement.low_watermark,

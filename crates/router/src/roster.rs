@@ -257,6 +257,7 @@ impl Roster {
         let report = Report {
             running: reading.count(Signal::Running),
             waiting: reading.count(Signal::Waiting),
+            pending_tokens: None,
             kv_use: reading.kv_use(),
             cache_tokens: reading.cache_tokens(),
         };
