@@ -68,7 +68,8 @@ pub(crate) fn answer(shared: &Shared, headers: &HeaderMap) -> Answer {
             explained.worker = name(&roster, decision.worker);
             explained.reason = decision.reason.as_str();
             explained.matched_tokens = decision.matched_tokens;
-            explained.candidates = candidates(shared, &roster, &request, &decision.candidates);
+            let ids = roster.candidates(at, &request);
+            explained.candidates = candidates(shared, &roster, &request, &ids);
         }
         Err(why) => explained.reason = NoWorker::as_str(why),
     }

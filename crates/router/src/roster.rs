@@ -321,6 +321,11 @@ impl Roster {
         self.fleet.place(at, request)
     }
 
+    /// Every worker that could get a request, as the request prefers them.
+    pub(crate) fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
+        self.fleet.candidates(at, request)
+    }
+
     /// The prefixes that most of the latest requests begin with.
     pub(crate) fn hottest(&self) -> Vec<HotPrefix> {
         self.hottest.list()
