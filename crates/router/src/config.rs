@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_placement::{Order, Policy, Settings};
@@ -24,6 +25,10 @@ pub struct Config {
     /// Where operators look. Default: loopback, the port of `listen` + 1000 (0 if that is 0).
     #[serde(default, deserialize_with = "value::some_address")]
     pub admin: Option<SocketAddr>,
+    /// A file with the token of the admin port. Without one, a port that others can reach gives
+    /// probes and metrics only.
+    #[serde(default)]
+    pub admin_token_file: Option<PathBuf>,
     /// The engines, at least one.
     #[serde(deserialize_with = "config_file::workers")]
     pub workers: Vec<WorkerConfig>,
@@ -230,6 +235,7 @@ impl Config {
         Self {
             listen,
             admin: None,
+            admin_token_file: None,
             workers,
             policy: value::default_policy(),
             threads: None,
@@ -281,6 +287,14 @@ impl Config {
 }
 
 impl WorkerConfig {
+    /// Reads one worker as a configuration has it: a URL, or `{url, weight, name}`.
+    ///
+    /// # Errors
+    /// What is wrong with it; `origin` says where the text is from.
+    pub fn parse(yaml: &str, origin: &str) -> Result<Self, ConfigError> {
+        config_file::parse_worker(yaml, origin)
+    }
+
     /// A worker of weight 1 that is named by its address.
     ///
     /// # Errors

@@ -36,6 +36,14 @@ pub(crate) fn parse(yaml: &str, origin: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
+/// Reads one worker alone.
+pub(crate) fn parse_worker(yaml: &str, origin: &str) -> Result<WorkerConfig, ConfigError> {
+    let document = serde_yaml::Deserializer::from_str(yaml);
+    NextWorker(&mut Seen::default())
+        .deserialize(document)
+        .map_err(|error| ConfigError::of_file(origin, "", &error))
+}
+
 /// Reads the list of workers: none twice, at least one.
 pub(crate) fn workers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<WorkerConfig>, D::Error> {
     from.deserialize_seq(WorkerList)

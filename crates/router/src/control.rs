@@ -9,8 +9,11 @@ use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+use tokio::time::MissedTickBehavior;
 
 use crate::admin;
+use crate::admin_access::Access;
+use crate::history::{self, Point};
 use crate::shared::Shared;
 use crate::watch;
 
@@ -18,16 +21,17 @@ use crate::watch;
 pub(crate) fn run(
     shared: Arc<Shared>,
     client: Client,
-    admin: Option<StdListener>,
+    admin: Option<(StdListener, Access)>,
     stop: oneshot::Receiver<()>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        if let Some(listener) = admin {
+        if let Some((listener, access)) = admin {
             let listener = TcpListener::from_std(listener)?;
-            tokio::spawn(admin::serve(listener, Arc::clone(&shared)));
+            tokio::spawn(admin::serve(listener, Arc::clone(&shared), access));
+            tokio::spawn(remember(Arc::clone(&shared)));
         }
         tokio::select! {
             () = follow_roster(&shared, &client) => {}
@@ -35,6 +39,16 @@ pub(crate) fn run(
         }
         Ok(())
     })
+}
+
+/// Takes the points that the status page begins with.
+async fn remember(shared: Arc<Shared>) {
+    let mut ticks = tokio::time::interval(history::INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        shared.history.add(Point::now(&shared));
+    }
 }
 
 /// Keeps two questions going for each worker that is known.

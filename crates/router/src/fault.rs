@@ -132,6 +132,7 @@ impl Fault {
     pub(crate) fn ends_connection(self) -> bool {
         let lost = [
             Self::Ambiguous,
+            Self::Host,
             Self::Coding,
             Self::TooLarge,
             Self::SlowBody,

@@ -45,12 +45,21 @@ mod upload;
 
 mod counters;
 mod endpoint;
+mod history;
+mod hottest;
 mod roster;
 mod shared;
 
 mod admin;
+mod admin_access;
+mod admin_answer;
+mod admin_explain;
 mod admin_metrics;
 mod admin_state;
+mod admin_workers;
+mod status;
+mod status_feed;
+
 mod control;
 mod engines;
 pub mod exposition;

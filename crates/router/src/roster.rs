@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_placement::{
-    At, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings, WorkerId,
-    WorkerState, WorkerView,
+    At, Decision, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings,
+    WorkerId, WorkerState, WorkerView,
 };
 use headwater_signature::RouteTag;
 
@@ -14,24 +14,38 @@ use crate::config::{BreakerConfig, WorkerConfig};
 use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
+use crate::hottest::{HotPrefix, Hottest};
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
 pub(crate) struct Roster {
     fleet: Fleet,
     members: BTreeMap<WorkerId, Member>,
     next_serial: u64,
+    hottest: Hottest,
 }
 
 /// One worker.
 pub(crate) struct Member {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) weight: f64,
+    pub(crate) origin: Origin,
     pub(crate) service: Service,
     pub(crate) health: Health,
     pub(crate) breaker: Breaker,
     pub(crate) scrape: Option<Scrape>,
     generation: Generation,
     tag: RouteTag,
+}
+
+/// Who named a worker. Each list replaces only the workers that it named itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// The configuration.
+    Config,
+    /// An operator, over the admin port.
+    Admin,
+    /// A discovery, by its place in the configuration.
+    Discovered(usize),
 }
 
 /// Whether an operator wants it to get requests.
@@ -100,6 +114,7 @@ impl Roster {
             fleet,
             members: BTreeMap::new(),
             next_serial: 0,
+            hottest: Hottest::default(),
         })
     }
 
@@ -130,6 +145,9 @@ impl Roster {
                 true
             });
         }
+        if let Some(signature) = request.signature {
+            self.hottest.seen(signature);
+        }
         Ok(placed)
     }
 
@@ -137,8 +155,15 @@ impl Roster {
         self.fleet.observe(at, event);
     }
 
-    /// Makes the list the one that is known: adds, removes, changes weights.
-    pub(crate) fn set_workers(&mut self, at: At, workers: &[WorkerConfig], arrival: Arrival) {
+    /// Makes the list the one that `origin` knows: adds, removes, changes weights. Gives the
+    /// names that another origin has already.
+    pub(crate) fn set_workers(
+        &mut self,
+        at: At,
+        origin: Origin,
+        workers: &[WorkerConfig],
+        arrival: Arrival,
+    ) -> Vec<String> {
         let stays = |member: &Member| {
             let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
             workers
@@ -146,38 +171,48 @@ impl Roster {
                 .find(same)
                 .is_some_and(|w| w.url == member.endpoint.url)
         };
-        let gone: Vec<WorkerId> = self
+        let own = |member: &&Member| member.origin == origin;
+        let gone: Vec<String> = self
             .members
-            .iter()
-            .filter(|(_, member)| !stays(member))
-            .map(|(id, _)| *id)
+            .values()
+            .filter(own)
+            .filter(|member| !stays(member))
+            .map(|member| member.endpoint.name.clone())
             .collect();
-        for worker in gone {
-            if let Some(member) = self.members.remove(&worker) {
-                member.endpoint.remove();
-            }
-            self.fleet.observe(at, &Event::Left { worker });
+        for name in gone {
+            self.leave(at, &name);
         }
-        for config in workers {
-            self.join(at, config, arrival);
-        }
+        let joins = |config: &&WorkerConfig| !self.join(at, origin, config, arrival);
+        let taken = workers.iter().filter(joins);
+        taken.map(|config| config.name.clone()).collect()
     }
 
-    fn join(&mut self, at: At, config: &WorkerConfig, arrival: Arrival) {
+    /// Adds a worker, or changes its weight if `origin` named it before. Gives whether it is
+    /// now as `config` says; another origin's worker stays as it is.
+    pub(crate) fn join(
+        &mut self,
+        at: At,
+        origin: Origin,
+        config: &WorkerConfig,
+        arrival: Arrival,
+    ) -> bool {
         let worker = WorkerId::of(&config.name);
+        if let Some(member) = self.members.get_mut(&worker) {
+            if member.origin != origin || member.endpoint.url != config.url {
+                return false;
+            }
+            return self.set_weight(at, &config.name, config.weight).is_some();
+        }
         let joined = Event::Joined {
             worker,
             name: &config.name,
             weight: config.weight,
         };
         self.fleet.observe(at, &joined);
-        if let Some(member) = self.members.get_mut(&worker) {
-            member.weight = config.weight;
-            return;
-        }
         let member = Member {
             endpoint: Arc::new(Endpoint::new(config, self.next_serial)),
             weight: config.weight,
+            origin,
             service: Service::In,
             health: match arrival {
                 Arrival::AtStart => Health::Up,
@@ -192,6 +227,29 @@ impl Roster {
         let state = member.state();
         self.members.insert(worker, member);
         self.fleet.observe(at, &Event::State { worker, state });
+        true
+    }
+
+    /// Removes a worker, whoever named it; its streams go on. `None` if there is none.
+    pub(crate) fn leave(&mut self, at: At, name: &str) -> Option<()> {
+        let worker = WorkerId::of(name);
+        let member = self.members.remove(&worker)?;
+        member.endpoint.remove();
+        self.fleet.observe(at, &Event::Left { worker });
+        Some(())
+    }
+
+    /// Changes a worker's share of the work; `None` if there is none of that name.
+    pub(crate) fn set_weight(&mut self, at: At, name: &str, weight: f64) -> Option<()> {
+        let worker = WorkerId::of(name);
+        self.members.get_mut(&worker)?.weight = weight;
+        let changed = Event::Joined {
+            worker,
+            name,
+            weight,
+        };
+        self.fleet.observe(at, &changed);
+        Some(())
     }
 
     /// Notes what was found out about a worker; gives whether that was news.
@@ -360,6 +418,26 @@ impl Roster {
             .values()
             .map(|m| Arc::clone(&m.endpoint))
             .collect()
+    }
+
+    /// What would become of a request; changes nothing.
+    pub(crate) fn would_place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
+        self.fleet.place(at, request)
+    }
+
+    /// Every worker that could get a request, as the request prefers them.
+    pub(crate) fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
+        self.fleet.candidates(at, request)
+    }
+
+    /// The prefixes that most of the latest requests begin with.
+    pub(crate) fn hottest(&self) -> Vec<HotPrefix> {
+        self.hottest.list()
+    }
+
+    /// The worker with this route tag, as a finished request names it.
+    pub(crate) fn tagged(&self, tag: RouteTag) -> Option<&Member> {
+        self.members.values().find(|member| member.tag == tag)
     }
 
     pub(crate) fn residency_len(&self) -> usize {

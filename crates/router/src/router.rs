@@ -10,10 +10,12 @@ use std::thread;
 use reqwest::Client;
 use tokio::sync::{oneshot, watch as channel};
 
+use crate::admin_access::{Access, Token};
 use crate::config::Config;
 use crate::control;
 use crate::error::RouterError;
 use crate::listen;
+use crate::roster::Origin;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
 use crate::watch;
@@ -23,7 +25,7 @@ pub struct Router {
     shared: Arc<Shared>,
     client: Client,
     listeners: Vec<TcpListener>,
-    admin: Option<TcpListener>,
+    admin: Option<(TcpListener, Access)>,
     local_addr: SocketAddr,
     admin_addr: Option<SocketAddr>,
 }
@@ -51,6 +53,7 @@ impl Router {
             .map_err(|source| bind_error("listen", config.listen, source))?;
         let admin = bind_admin(&config)?;
         let admin_addr = admin.as_ref().and_then(|admin| admin.local_addr().ok());
+        let admin = admin.zip(access(&config, admin_addr)?);
         Ok(Self {
             client: watch::client()?,
             shared: Arc::new(Shared::new(config)?),
@@ -114,12 +117,16 @@ impl Handle {
     /// Makes the workers of `config` the ones that are used; streams of removed ones go on.
     /// Gives the other settings that differ, which only a restart changes.
     pub fn reload(&self, config: &Config) -> Vec<&'static str> {
-        self.0.set_workers(&config.workers);
+        self.0.set_workers(Origin::Config, &config.workers);
         self.0.counters.reloads.add(1);
         let old = &self.0.config;
         let differs = [
             ("listen", old.listen != config.listen),
             ("admin", old.admin != config.admin),
+            (
+                "admin_token_file",
+                old.admin_token_file != config.admin_token_file,
+            ),
             ("policy", old.policy != config.policy),
             ("threads", old.threads != config.threads),
             (
@@ -195,6 +202,22 @@ fn bind_admin(config: &Config) -> Result<Option<TcpListener>, RouterError> {
             Ok(None)
         }
     }
+}
+
+/// What the admin port asks for; nothing where there is no port.
+fn access(config: &Config, address: Option<SocketAddr>) -> Result<Option<Access>, RouterError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    if let Some(path) = &config.admin_token_file {
+        let token = Token::read(path).map_err(|message| RouterError::AdminToken { message })?;
+        return Ok(Some(Access::Token(token)));
+    }
+    if address.ip().is_loopback() {
+        return Ok(Some(Access::Open));
+    }
+    tracing::warn!(%address, "admin port without `admin_token_file`: probes and metrics only");
+    Ok(Some(Access::Watching))
 }
 
 fn bind_error(setting: &'static str, address: SocketAddr, source: io::Error) -> RouterError {

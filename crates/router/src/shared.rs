@@ -11,12 +11,13 @@ use tokio::sync::watch;
 
 use crate::breaker::Verdict;
 use crate::config::{Config, WorkerConfig};
-use crate::counters::{Counters, DECISION_BOUNDS_MICROS};
+use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
 use crate::error::RouterError;
+use crate::history::History;
 use crate::inflight::InFlight;
 use crate::retry::Budget;
-use crate::roster::{Arrival, Health, Placed, Roster};
+use crate::roster::{Arrival, Health, Origin, Placed, Roster};
 
 /// One for the whole process.
 pub(crate) struct Shared {
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     /// Tells the control thread that workers came or went.
     pub(crate) roster_changed: watch::Sender<()>,
+    pub(crate) history: History,
+    pub(crate) status_pages: Gauge,
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
@@ -37,13 +40,20 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(config: Config) -> Result<Self, RouterError> {
         let mut roster = Roster::new(config.placement_settings())?;
-        roster.set_workers(At::default(), &config.workers, Arrival::AtStart);
+        roster.set_workers(
+            At::default(),
+            Origin::Config,
+            &config.workers,
+            Arrival::AtStart,
+        );
         let names = config.session_headers.iter();
         Ok(Self {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
+            history: History::default(),
+            status_pages: Gauge::default(),
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
@@ -56,6 +66,10 @@ impl Shared {
     pub(crate) fn now(&self) -> At {
         let micros = self.started.elapsed().as_micros();
         At::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn uptime_seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 
     /// The roster. Never held over an await, and only for as long as a decision takes.
@@ -147,9 +161,15 @@ impl Shared {
         }
     }
 
-    pub(crate) fn set_workers(&self, workers: &[WorkerConfig]) {
+    /// Makes the list the one that `origin` knows.
+    pub(crate) fn set_workers(&self, origin: Origin, workers: &[WorkerConfig]) {
         let at = self.now();
-        self.roster().set_workers(at, workers, Arrival::Later);
+        let taken = self
+            .roster()
+            .set_workers(at, origin, workers, Arrival::Later);
+        for worker in taken {
+            tracing::warn!(worker, "left out: another source has a worker of that name");
+        }
         self.roster_changed.send_replace(());
     }
 

@@ -1,6 +1,7 @@
 //! Workers that fail requests though their health page is fine: kept out, tried, taken back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crate::support::{Act, Conn, Running, Worker, request, soon};
 
@@ -10,7 +11,9 @@ const QUICK: &str = "breaker: {failures: 3, open_ms: 100}\nretry: {first_byte_ms
 async fn ask(router: &Running, count: usize) -> std::collections::BTreeMap<u16, usize> {
     let mut statuses = std::collections::BTreeMap::new();
     for key in 0..count {
-        let key = key.to_string();
+        // New each time: a conversation stays where it has gone meanwhile.
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let key = format!("{key}-{}", ASKED.fetch_add(1, SeqCst));
         let answer = router.ask(&[("x-session-id", &key)], "{}").await;
         *statuses.entry(answer.status).or_default() += 1;
     }

@@ -7,6 +7,7 @@
     reason = "a test may stop"
 )]
 
+mod admin;
 mod binary;
 mod breaker;
 mod config;

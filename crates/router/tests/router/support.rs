@@ -411,10 +411,20 @@ impl Running {
     }
 
     pub(crate) async fn admin(&self, method: &str, path: &str) -> Response {
+        self.admin_with(method, path, &[], "").await
+    }
+
+    pub(crate) async fn admin_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
         let mut conn = Conn::to(self.admin).await;
-        conn.send(&format!("{method} {path} HTTP/1.1\r\nhost: admin\r\n\r\n"))
-            .await
-            .unwrap();
+        let head = request(headers, body);
+        let head = head.replacen("POST /v1/chat/completions", &format!("{method} {path}"), 1);
+        conn.send(&head).await.unwrap();
         soon("an answer of the admin port", conn.response())
             .await
             .unwrap()
