@@ -62,6 +62,12 @@ pub struct Config {
     /// Where a worker's load is read.
     #[serde(default)]
     pub metrics: MetricsConfig,
+    /// The certificate that clients see. Default: no TLS.
+    #[serde(default)]
+    pub tls: Option<TlsConfig>,
+    /// How workers whose URL begins with `https` are known.
+    #[serde(default)]
+    pub worker_tls: WorkerTlsConfig,
     /// What a client may cost.
     #[serde(default)]
     pub limits: LimitsConfig,
@@ -202,6 +208,26 @@ pub struct MetricsConfig {
     pub interval_ms: u64,
 }
 
+/// The certificate that clients see; read again when a file changes and on a reload.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TlsConfig {
+    /// A PEM file: the certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// A PEM file: its private key.
+    pub key: PathBuf,
+}
+
+/// How workers behind TLS are known. Their names are always checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkerTlsConfig {
+    /// A PEM file with the authorities to believe. Default: those of the system.
+    pub ca: Option<PathBuf>,
+}
+
 /// What a client may cost.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -246,6 +272,8 @@ impl Config {
             breaker: BreakerConfig::default(),
             health: HealthConfig::default(),
             metrics: MetricsConfig::default(),
+            tls: None,
+            worker_tls: WorkerTlsConfig::default(),
             limits: LimitsConfig::default(),
             drain_seconds: value::default_drain_seconds(),
         }

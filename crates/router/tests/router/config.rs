@@ -62,7 +62,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     let both = "listen: 127.0.0.1:8080\nworkers: [http://a:1]\n";
     check(
         &format!("{both}plicy: cost\n"),
-        "r.yaml:3:1: plicy: unknown field `plicy`, expected one of `listen`, `admin`, `workers`, `policy`, `threads`, `session_headers`, `body_key`, `placement`, `retry`, `breaker`, `health`, `metrics`, `limits`, `drain_seconds`",
+        "r.yaml:3:1: plicy: unknown field `plicy`, expected one of `listen`, `admin`, `admin_token_file`, `workers`, `policy`, `threads`, `session_headers`, `body_key`, `placement`, `retry`, `breaker`, `health`, `metrics`, `tls`, `worker_tls`, `limits`, `drain_seconds`",
     );
     check(
         &format!("{head}workers:\n- http://a:1\n- {{url: http://b:1, weight: -1}}\n"),

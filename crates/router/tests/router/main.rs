@@ -14,4 +14,5 @@ mod config;
 mod forwarding;
 mod placement;
 mod support;
+mod tls;
 mod wire;
