@@ -308,6 +308,8 @@ impl Config {
             high_watermark: self.placement.high_watermark,
             low_watermark: self.placement.low_watermark,
             home_prior: self.placement.home_prior,
+            // The prior is for routers that share nothing; whoever sets it has some.
+            routers: if self.placement.home_prior > 0.0 { 2 } else { 1 },
             stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
             ..Settings::default()
         }
