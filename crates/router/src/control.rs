@@ -56,7 +56,8 @@ async fn follow_roster(shared: &Arc<Shared>, client: &Client) {
     let mut changed = shared.roster_changed.subscribe();
     let mut asked: BTreeMap<u64, [AbortHandle; 2]> = BTreeMap::new();
     loop {
-        let endpoints = shared.roster().endpoints();
+        let pools = shared.pools().iter();
+        let endpoints: Vec<_> = pools.flat_map(|pool| pool.roster().endpoints()).collect();
         asked.retain(|serial, tasks| {
             let known = endpoints.iter().any(|endpoint| endpoint.serial == *serial);
             if !known {

@@ -44,6 +44,7 @@ mod counters;
 mod endpoint;
 mod history;
 mod hottest;
+mod model_pool;
 mod roster;
 mod shared;
 
@@ -64,7 +65,9 @@ mod watch;
 
 mod config;
 mod config_file;
+mod config_pool;
 mod config_value;
+mod config_whole;
 mod error;
 mod listen;
 mod worker_url;
@@ -73,6 +76,7 @@ pub use config::{
     BodyKey, Config, HealthConfig, LimitsConfig, MetricsConfig, On429, PlacementConfig,
     RetryConfig, WorkerConfig,
 };
+pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
 pub use worker_url::WorkerUrl;

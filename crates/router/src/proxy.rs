@@ -74,6 +74,7 @@ impl Proxy {
         let (mut head, incoming) = request.into_parts();
         let upload = Upload::new(incoming, self.shared.config.retry.replay_bytes);
         let key = self.key(&head, &upload).await?;
+        let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
         let outgoing = Outgoing { head, upload };
 
@@ -82,7 +83,7 @@ impl Proxy {
         // than our words about a failure.
         let mut fallback: Option<Result<Answered, Fault>> = None;
         loop {
-            let (placed, guard) = match self.shared.place(&key.request(&tried)) {
+            let (placed, guard) = match self.shared.place(pool, &key.request(&tried)) {
                 Ok(found) => found,
                 Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
             };

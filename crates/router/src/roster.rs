@@ -14,11 +14,13 @@ use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
 use crate::hottest::{HotPrefix, Hottest};
+use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
 pub(crate) struct Roster {
     fleet: Fleet,
     members: BTreeMap<WorkerId, Member>,
+    pool: PoolId,
     next_serial: u64,
     hottest: Hottest,
 }
@@ -85,14 +87,16 @@ pub(crate) struct Placed {
 }
 
 impl Roster {
-    pub(crate) fn new(settings: Settings) -> Result<Self, RouterError> {
+    pub(crate) fn new(settings: Settings, pool: PoolId) -> Result<Self, RouterError> {
         let fleet = Fleet::new(settings).map_err(|error| RouterError::Placement {
             message: error.to_string(),
         })?;
         Ok(Self {
             fleet,
             members: BTreeMap::new(),
-            next_serial: 0,
+            pool,
+            // Serials are never equal in two pools either.
+            next_serial: (pool.0 as u64) << 48,
             hottest: Hottest::default(),
         })
     }
@@ -183,7 +187,7 @@ impl Roster {
         };
         self.fleet.observe(at, &joined);
         let member = Member {
-            endpoint: Arc::new(Endpoint::new(config, self.next_serial)),
+            endpoint: Arc::new(Endpoint::new(config, self.pool, self.next_serial)),
             weight: config.weight,
             origin,
             service: Service::In,
@@ -324,6 +328,10 @@ impl Roster {
     /// Every worker that could get a request, as the request prefers them.
     pub(crate) fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
         self.fleet.candidates(at, request)
+    }
+
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.members.contains_key(&WorkerId::of(name))
     }
 
     /// The prefixes that most of the latest requests begin with.
