@@ -89,6 +89,7 @@ fn failures(page: &mut Page, counters: &Counters) {
     page.counter("upstream_connects_total", &counters.upstream_connects);
     page.counter("reloads_total", &counters.reloads);
     page.counter("reload_errors_total", &counters.reload_errors);
+    page.counter("discovery_errors_total", &counters.discovery_errors);
 }
 
 /// What one worker contributes to one family.

@@ -65,6 +65,9 @@ pub struct DiscoverConfig {
     /// The workers' port: required with `dns`; with `service` the first of the slice unless set.
     #[serde(default)]
     pub port: Option<std::num::NonZeroU16>,
+    /// The name server as an address and a port; those of `/etc/resolv.conf` unless set.
+    #[serde(default, deserialize_with = "value::some_address")]
+    pub server: Option<std::net::SocketAddr>,
     /// Seconds between two questions at most; a shorter time to live of an answer counts.
     /// Default 30.
     #[serde(
@@ -87,6 +90,12 @@ impl PoolRule {
 }
 
 impl DiscoverConfig {
+    /// What is asked for.
+    pub(crate) fn name(&self) -> &str {
+        let named = self.dns.as_ref().or(self.srv.as_ref());
+        named.or(self.service.as_ref()).map_or("", String::as_str)
+    }
+
     /// What is wrong with it, if anything.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let named = [&self.dns, &self.srv, &self.service];

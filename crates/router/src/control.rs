@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admin;
 use crate::admin_access::Access;
+use crate::discover;
 use crate::history::{self, Point};
 use crate::shared::Shared;
 use crate::watch;
@@ -33,6 +34,7 @@ pub(crate) fn run(
             tokio::spawn(admin::serve(listener, Arc::clone(&shared), access));
             tokio::spawn(remember(Arc::clone(&shared)));
         }
+        discover::begin(&shared);
         tokio::select! {
             () = follow_roster(&shared, &client) => {}
             _ = stop => {}

@@ -59,8 +59,11 @@ mod status;
 mod status_feed;
 
 mod control;
+mod discover;
+mod dns;
 mod engines;
 pub mod exposition;
+mod resolv_conf;
 mod watch;
 
 mod config;

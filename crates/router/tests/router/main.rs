@@ -12,4 +12,5 @@ mod binary;
 mod config;
 mod forwarding;
 mod placement;
+mod pools;
 mod support;
