@@ -92,8 +92,8 @@ async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming
         ("/prefixes", _) => Ok(status::prefixes(shared)),
         ("/healthz", _) => Ok(whole(TEXT, "ok\n")),
         ("/readyz", _) => Ok(ready(shared)),
-        ("/explain", _) => Ok(admin_explain::answer(shared, &head.headers)),
-        ("/workers", &Method::POST) => admin_workers::add(shared, &body),
+        ("/explain", _) => Ok(admin_explain::answer(shared, &head)),
+        ("/workers", &Method::POST) => admin_workers::add(shared, query, &body),
         ("/workers", _) => admin_workers::remove(shared, query),
         ("/weight", _) => admin_workers::set_weight(shared, query),
         ("/drain", _) => admin_workers::set_service(shared, query, Service::Drained),
@@ -126,7 +126,7 @@ fn wrong_method(methods: &[Method]) -> Answer {
 fn ready(shared: &Shared) -> Answer {
     let why_not = if shared.is_draining() {
         "the router is stopping\n"
-    } else if !shared.roster().has_worker() {
+    } else if !shared.pools().iter().any(|pool| pool.roster().has_worker()) {
         "no worker is ready\n"
     } else {
         return whole(TEXT, "ready\n");

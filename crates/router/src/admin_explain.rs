@@ -4,7 +4,7 @@
 use headwater_placement::{NoWorker, Request, WorkerId};
 use headwater_signature::Signature;
 use hyper::StatusCode;
-use hyper::header::HeaderMap;
+use hyper::http::request;
 use serde::Serialize;
 
 use crate::admin_answer::{self, Answer};
@@ -15,6 +15,8 @@ use crate::shared::Shared;
 
 #[derive(Serialize)]
 struct Explained {
+    /// Whose workers it is for, by its headers; the path is the admin port's own.
+    pool: String,
     /// What the request would be placed by. The body's head is not known here.
     key: &'static str,
     /// Why a signature was ignored, if one was.
@@ -46,14 +48,19 @@ struct Candidate {
 }
 
 /// The answer for the request that these headers would be of.
-pub(crate) fn answer(shared: &Shared, headers: &HeaderMap) -> Answer {
+pub(crate) fn answer(shared: &Shared, head: &request::Parts) -> Answer {
+    let pool = shared.pool_of(head);
     let scratch = Counters::default();
-    let key = Key::of_headers(headers, &shared.session_headers, &scratch);
+    let key = Key::of_headers(&head.headers, &shared.session_headers, &scratch);
     let request = key.request(&[]);
     let at = shared.now();
-    let roster = shared.roster();
+    let roster = shared.roster(pool);
     let found = roster.would_place(at, &request);
     let mut explained = Explained {
+        pool: shared
+            .pools()
+            .get(pool.0)
+            .map_or_else(String::new, |pool| pool.name.clone()),
         key: key.source().as_str(),
         signature_error: scratch.signature_errors.all().into_keys().next(),
         prompt_tokens: request.signature.map(Signature::tokens),

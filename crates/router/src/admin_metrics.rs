@@ -2,11 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-use headwater_placement::{NoWorker, Reason, WorkerState};
+use headwater_placement::{At, NoWorker, Reason, WorkerState};
 
 use crate::counters::{
     Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, Histogram, KEY_SOURCES,
 };
+use crate::roster::Roster;
 use crate::shared::Shared;
 
 /// The whole page.
@@ -89,13 +90,18 @@ fn failures(page: &mut Page, counters: &Counters) {
     page.counter("upstream_connects_total", &counters.upstream_connects);
     page.counter("reloads_total", &counters.reloads);
     page.counter("reload_errors_total", &counters.reload_errors);
+    page.counter("discovery_errors_total", &counters.discovery_errors);
 }
 
 /// What one worker contributes to one family.
 type Row = (String, &'static str, Option<&'static str>, f64);
 
 fn workers(page: &mut Page, shared: &Shared) {
-    let rows = worker_rows(shared);
+    let now = shared.now();
+    let pools = shared.pools().iter();
+    let rows: Vec<Row> = pools
+        .flat_map(|pool| worker_rows(&pool.roster(), now))
+        .collect();
     let families = [
         ("worker_state", "gauge"),
         ("worker_requests_total", "counter"),
@@ -125,7 +131,9 @@ fn workers(page: &mut Page, shared: &Shared) {
         }
     }
     page.family("residency_entries", "gauge");
-    page.labelled("residency_entries", &[], shared.roster().residency_len());
+    let pools = shared.pools().iter();
+    let residency: usize = pools.map(|pool| pool.roster().residency_len()).sum();
+    page.labelled("residency_entries", &[], residency);
 }
 
 /// Reads the roster once, so that the lock is not held while text is made.
@@ -133,10 +141,9 @@ fn workers(page: &mut Page, shared: &Shared) {
     clippy::cast_precision_loss,
     reason = "Prometheus knows no other numbers"
 )]
-fn worker_rows(shared: &Shared) -> Vec<Row> {
-    let now = shared.now();
+fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for (member, view) in shared.roster().views() {
+    for (member, view) in roster.views() {
         let mut add = |family, detail, value: f64| {
             rows.push((view.name.clone(), family, detail, value));
         };

@@ -5,19 +5,29 @@ use hyper::StatusCode;
 
 use crate::admin_answer::{self, Answer, Refusal};
 use crate::config::WorkerConfig;
+use crate::model_pool::{self, ModelPool};
 use crate::roster::{Arrival, Origin, Service};
 use crate::shared::Shared;
 
-/// `POST /workers`: adds one, given as the configuration has it.
-pub(crate) fn add(shared: &Shared, body: &Bytes) -> Result<Answer, Refusal> {
+/// `POST /workers?pool=NAME`: adds one, given as the configuration has it.
+pub(crate) fn add(shared: &Shared, query: &str, body: &Bytes) -> Result<Answer, Refusal> {
     let text = str::from_utf8(body)
         .map_err(|_| Refusal::bad_request("the body is not UTF-8; send JSON"))?;
     let worker = WorkerConfig::parse(text, "body")
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
+    let wanted = value_of(query, "pool").unwrap_or_else(|| model_pool::DEFAULT.to_owned());
+    let pool = shared.pools().iter().find(|pool| pool.name == wanted);
+    let pool = pool.ok_or_else(|| {
+        let hint = "there is no pool of that name; the configuration lists them";
+        Refusal::new(StatusCode::NOT_FOUND, "no_such_pool", hint)
+    })?;
     let at = shared.now();
-    let joined = shared
-        .roster()
-        .join(at, Origin::Admin, &worker, Arrival::Later);
+    let elsewhere = shared
+        .pool_with(&worker.name)
+        .is_some_and(|other| other.name != pool.name);
+    let mut roster = pool.roster();
+    let joined = !elsewhere && roster.join(at, Origin::Admin, &worker, Arrival::Later);
+    drop(roster);
     if !joined {
         let hint = "a worker of that name is there already; `POST /weight` changes its weight";
         return Err(Refusal::new(StatusCode::CONFLICT, "name_taken", hint));
@@ -32,7 +42,8 @@ pub(crate) fn add(shared: &Shared, body: &Bytes) -> Result<Answer, Refusal> {
 pub(crate) fn remove(shared: &Shared, query: &str) -> Result<Answer, Refusal> {
     let name = name_of(query)?;
     let at = shared.now();
-    let gone = shared.roster().leave(at, &name);
+    let pool = pool_of(shared, &name)?;
+    let gone = pool.roster().leave(at, &name);
     gone.ok_or_else(Refusal::no_such_worker)?;
     shared.roster_changed.send_replace(());
     tracing::info!(worker = name, "worker removed by an operator");
@@ -47,7 +58,9 @@ pub(crate) fn set_service(
 ) -> Result<Answer, Refusal> {
     let name = name_of(query)?;
     let at = shared.now();
-    let set = shared.roster().set_service(at, &name, service);
+    let set = pool_of(shared, &name)?
+        .roster()
+        .set_service(at, &name, service);
     set.ok_or_else(Refusal::no_such_worker)?;
     let word = match service {
         Service::In => "undrained",
@@ -64,10 +77,16 @@ pub(crate) fn set_weight(shared: &Shared, query: &str) -> Result<Answer, Refusal
     let weight = weight.filter(|weight| (0.001..=1000.0).contains(weight));
     let weight = weight.ok_or_else(|| Refusal::bad_request("say `&weight=` with 0.001 to 1000"))?;
     let at = shared.now();
-    let set = shared.roster().set_weight(at, &name, weight);
+    let set = pool_of(shared, &name)?
+        .roster()
+        .set_weight(at, &name, weight);
     set.ok_or_else(Refusal::no_such_worker)?;
     tracing::info!(worker = name, weight, "weight set by an operator");
     done(&name)
+}
+
+fn pool_of<'a>(shared: &'a Shared, name: &str) -> Result<&'a ModelPool, Refusal> {
+    shared.pool_with(name).ok_or_else(Refusal::no_such_worker)
 }
 
 fn done(name: &str) -> Result<Answer, Refusal> {

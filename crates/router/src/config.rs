@@ -10,6 +10,7 @@ use headwater_placement::{Order, Policy, Settings};
 use serde::Deserialize;
 
 use crate::config_file::{self, WorkerEntry};
+use crate::config_pool::{DiscoverConfig, PoolConfig};
 use crate::config_value as value;
 use crate::error::ConfigError;
 use crate::worker_url::WorkerUrl;
@@ -29,9 +30,15 @@ pub struct Config {
     /// probes and metrics only.
     #[serde(default)]
     pub admin_token_file: Option<PathBuf>,
-    /// The engines, at least one.
-    #[serde(deserialize_with = "config_file::workers")]
+    /// The engines. At least one here, in `discover` or in a pool.
+    #[serde(default, deserialize_with = "config_file::workers")]
     pub workers: Vec<WorkerConfig>,
+    /// Where further engines are found.
+    #[serde(default)]
+    pub discover: Vec<DiscoverConfig>,
+    /// Engines of other models, each with requests of its own. Default: none.
+    #[serde(default)]
+    pub pools: Vec<PoolConfig>,
     /// How requests are placed. Default: `cost`.
     #[serde(default = "value::default_policy", deserialize_with = "value::policy")]
     pub policy: Policy,
@@ -263,6 +270,8 @@ impl Config {
             admin: None,
             admin_token_file: None,
             workers,
+            discover: Vec::new(),
+            pools: Vec::new(),
             policy: value::default_policy(),
             threads: None,
             session_headers: value::default_session_headers(),
@@ -300,16 +309,32 @@ impl Config {
 
     /// What placement is told of it.
     pub(crate) fn placement_settings(&self) -> Settings {
+        self.settings(self.policy, &self.placement)
+    }
+
+    /// What the placement of a pool is told.
+    pub(crate) fn settings_of(&self, pool: &PoolConfig) -> Settings {
+        let policy = pool.policy.unwrap_or(self.policy);
+        self.settings(policy, pool.placement.as_ref().unwrap_or(&self.placement))
+    }
+
+    /// The workers of the default pool, then those of the others.
+    pub(crate) fn workers_of_pools(&self) -> impl Iterator<Item = &[WorkerConfig]> {
+        let others = self.pools.iter().map(|pool| pool.workers.as_slice());
+        std::iter::once(self.workers.as_slice()).chain(others)
+    }
+
+    fn settings(&self, policy: Policy, placement: &PlacementConfig) -> Settings {
         Settings {
-            policy: self.policy,
+            policy,
             // This router hands everything over at once; it has no waiting room yet.
             order: Order::Off,
-            max_ongoing: self.placement.max_ongoing,
-            high_watermark: self.placement.high_watermark,
-            low_watermark: self.placement.low_watermark,
-            home_prior: self.placement.home_prior,
+            max_ongoing: placement.max_ongoing,
+            high_watermark: placement.high_watermark,
+            low_watermark: placement.low_watermark,
+            home_prior: placement.home_prior,
             // The prior is for routers that share nothing; whoever sets it has some.
-            routers: if self.placement.home_prior > 0.0 { 2 } else { 1 },
+            routers: if placement.home_prior > 0.0 { 2 } else { 1 },
             stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
             ..Settings::default()
         }

@@ -32,6 +32,10 @@ pub(crate) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Er
     from.deserialize_str(Text(policy_of))
 }
 
+pub(crate) fn some_policy<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Policy>, D::Error> {
+    policy(from).map(Some)
+}
+
 /// The policy of this name.
 fn policy_of(text: &str) -> Result<Policy, String> {
     let known = Policy::ALL.iter().find(|policy| policy.as_str() == text);
@@ -92,6 +96,10 @@ fn session_header(text: &str) -> Result<SessionHeader, String> {
     }
 }
 
+pub(crate) fn some_header<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    SessionHeader::deserialize(from).map(|name| Some(name.0))
+}
+
 pub(crate) fn body_key<'de, D: Deserializer<'de>>(from: D) -> Result<BodyKey, D::Error> {
     Ok(if bool::deserialize(from)? {
         BodyKey::Head
@@ -106,6 +114,53 @@ pub(crate) fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
         let problem = || format!("`{text}` is not a path; begin it with `/`");
         usable.then(|| text.to_owned()).ok_or_else(problem)
     }))
+}
+
+pub(crate) fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    path(from).map(Some)
+}
+
+pub(crate) fn some_host<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let label = |label: &str| {
+            let known = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+            (1..=63).contains(&label.len()) && label.bytes().all(known)
+        };
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let usable = name.len() <= 253 && name.split('.').all(label);
+        let problem = || format!("`{text}` is not a host name; write it as `engines.example`");
+        usable
+            .then(|| Some(text.to_ascii_lowercase()))
+            .ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn some_service<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let part = |part: &str| {
+            let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            (1..=63).contains(&part.len()) && part.bytes().all(known)
+        };
+        let parts = text.split_once('/');
+        let usable = parts.is_some_and(|(namespace, name)| part(namespace) && part(name));
+        let problem = || format!("`{text}` is not a service; write it as `namespace/name`");
+        usable.then(|| Some(text.to_owned())).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn pool_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        let usable = (1..=64).contains(&text.len()) && text.bytes().all(known);
+        let problem = || {
+            format!("`{text}` cannot name a pool; use 1 to 64 letters, digits, `-`, `_` and `.`")
+        };
+        usable.then(|| text.to_owned()).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn default_discover_seconds() -> u64 {
+    30
 }
 
 pub(crate) fn url<'de, D: Deserializer<'de>>(from: D) -> Result<WorkerUrl, D::Error> {

@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::admin;
 use crate::admin_access::Access;
+use crate::discover;
 use crate::history::{self, Point};
 use crate::shared::Shared;
 use crate::watch;
@@ -33,6 +34,7 @@ pub(crate) fn run(
             tokio::spawn(remember(Arc::clone(&shared)));
         }
         tokio::spawn(follow_certificate(Arc::clone(&shared)));
+        discover::begin(&shared);
         tokio::select! {
             () = follow_roster(&shared) => {}
             _ = stop => {}
@@ -68,7 +70,8 @@ async fn follow_roster(shared: &Arc<Shared>) {
     let mut changed = shared.roster_changed.subscribe();
     let mut asked: BTreeMap<u64, [AbortHandle; 2]> = BTreeMap::new();
     loop {
-        let endpoints = shared.roster().endpoints();
+        let pools = shared.pools().iter();
+        let endpoints: Vec<_> = pools.flat_map(|pool| pool.roster().endpoints()).collect();
         asked.retain(|serial, tasks| {
             let known = endpoints.iter().any(|endpoint| endpoint.serial == *serial);
             if !known {

@@ -33,6 +33,7 @@ pub(crate) struct Counters {
     pub(crate) upstream_connects: Count,
     pub(crate) reloads: Count,
     pub(crate) reload_errors: Count,
+    pub(crate) discovery_errors: Count,
     pub(crate) decision_time: Histogram<DECISION_BUCKETS>,
     pub(crate) first_byte_time: Histogram<FIRST_BYTE_BUCKETS>,
 }

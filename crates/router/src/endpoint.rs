@@ -10,11 +10,14 @@ use hyper::http::uri::PathAndQuery;
 
 use crate::config::WorkerConfig;
 use crate::counters::Count;
+use crate::model_pool::PoolId;
 use crate::worker_url::{Scheme, WorkerUrl};
 
 /// A worker's address, and counts that need no lock.
 pub(crate) struct Endpoint {
     pub(crate) id: WorkerId,
+    /// Whose roster it is in.
+    pub(crate) pool: PoolId,
     pub(crate) name: String,
     pub(crate) url: WorkerUrl,
     /// What requests to it say in `Host`.
@@ -38,11 +41,12 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(config: &WorkerConfig, serial: u64) -> Self {
+    pub(crate) fn new(config: &WorkerConfig, pool: PoolId, serial: u64) -> Self {
         let url = config.url.clone();
         let ip = url.host().parse::<IpAddr>().ok();
         Self {
             id: WorkerId::of(&config.name),
+            pool,
             name: config.name.clone(),
             host: HeaderValue::from_str(url.authority())
                 .unwrap_or_else(|_| HeaderValue::from_static("worker")),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::engines::Signal;
+use crate::roster::Roster;
 use crate::shared::Shared;
 
 /// How often a point is taken.
@@ -40,15 +41,21 @@ impl Point {
             matched_tokens: counters.matched_tokens.get(),
             ..Self::default()
         };
-        for (member, view) in shared.roster().views() {
-            point.in_flight = point.in_flight.saturating_add(view.in_flight);
-            if let Some(scrape) = &member.scrape {
-                let value = |signal| scrape.reading.value(signal).unwrap_or(0.0);
-                point.queried_tokens += value(Signal::PrefixQueries);
-                point.hit_tokens += value(Signal::PrefixHits);
-            }
+        for pool in shared.pools() {
+            point.add(&pool.roster());
         }
         point
+    }
+
+    fn add(&mut self, roster: &Roster) {
+        for (member, view) in roster.views() {
+            self.in_flight = self.in_flight.saturating_add(view.in_flight);
+            if let Some(scrape) = &member.scrape {
+                let value = |signal| scrape.reading.value(signal).unwrap_or(0.0);
+                self.queried_tokens += value(Signal::PrefixQueries);
+                self.hit_tokens += value(Signal::PrefixHits);
+            }
+        }
     }
 }
 

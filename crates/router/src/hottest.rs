@@ -8,7 +8,7 @@ use headwater_signature::Signature;
 const TRACKED: usize = 256;
 
 /// Prefixes that are told.
-const TOLD: usize = 12;
+pub(crate) const TOLD: usize = 12;
 
 /// Requests after which every count is halved, so that the past fades.
 const FADE_AFTER: u32 = 20_000;

@@ -6,11 +6,13 @@ use std::time::Instant;
 use headwater_placement::{Event, RequestId, WorkerId};
 
 use crate::counters::FIRST_BYTE_BOUNDS_MICROS;
+use crate::model_pool::PoolId;
 use crate::shared::Shared;
 
 /// A request at a worker. Dropped without an end, its client has left.
 pub(crate) struct InFlight {
     shared: Arc<Shared>,
+    pool: PoolId,
     worker: WorkerId,
     request: RequestId,
     began: Instant,
@@ -27,12 +29,13 @@ enum Stage {
 impl InFlight {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        worker: WorkerId,
+        (pool, worker): (PoolId, WorkerId),
         request: RequestId,
         began: Instant,
     ) -> Self {
         Self {
             shared,
+            pool,
             worker,
             request,
             began,
@@ -47,7 +50,8 @@ impl InFlight {
         }
         self.stage = Stage::Streaming;
         let (worker, request) = (self.worker, self.request);
-        self.shared.observe(&Event::FirstByte { worker, request });
+        self.shared
+            .observe(self.pool, &Event::FirstByte { worker, request });
         let histogram = &self.shared.counters.first_byte_time;
         histogram.add(self.began.elapsed(), &FIRST_BYTE_BOUNDS_MICROS);
     }
@@ -67,7 +71,7 @@ impl InFlight {
     fn end(&mut self, event: &Event<'_>) {
         if self.stage != Stage::Ended {
             self.stage = Stage::Ended;
-            self.shared.observe(event);
+            self.shared.observe(self.pool, event);
         }
     }
 }

@@ -50,6 +50,7 @@ mod counters;
 mod endpoint;
 mod history;
 mod hottest;
+mod model_pool;
 mod roster;
 mod shared;
 
@@ -64,14 +65,19 @@ mod status;
 mod status_feed;
 
 mod control;
+mod discover;
+mod dns;
 mod engines;
 pub mod exposition;
 mod probe;
+mod resolv_conf;
 mod watch;
 
 mod config;
 mod config_file;
+mod config_pool;
 mod config_value;
+mod config_whole;
 mod error;
 mod listen;
 mod worker_url;
@@ -80,6 +86,7 @@ pub use config::{
     BodyKey, BreakerConfig, Config, HealthConfig, LimitsConfig, MetricsConfig, On429,
     PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
+pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
 pub use worker_url::{Scheme, WorkerUrl};

@@ -77,6 +77,7 @@ impl Proxy {
         let upload = Upload::new(incoming, self.upload_limits())?;
         headers::strip_expect(&mut head.headers)?;
         let key = self.key(&head, &upload).await?;
+        let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
         let outgoing = Outgoing { head, upload };
 
@@ -85,7 +86,7 @@ impl Proxy {
         // than our words about a failure.
         let mut fallback: Option<Result<Answered, Fault>> = None;
         loop {
-            let (placed, guard) = match self.shared.place(&key.request(&tried)) {
+            let (placed, guard) = match self.shared.place(pool, &key.request(&tried)) {
                 Ok(found) => found,
                 Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
             };

@@ -15,11 +15,13 @@ use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
 use crate::hottest::{HotPrefix, Hottest};
+use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
 pub(crate) struct Roster {
     fleet: Fleet,
     members: BTreeMap<WorkerId, Member>,
+    pool: PoolId,
     next_serial: u64,
     hottest: Hottest,
 }
@@ -106,14 +108,16 @@ pub(crate) struct Placed {
 }
 
 impl Roster {
-    pub(crate) fn new(settings: Settings) -> Result<Self, RouterError> {
+    pub(crate) fn new(settings: Settings, pool: PoolId) -> Result<Self, RouterError> {
         let fleet = Fleet::new(settings).map_err(|error| RouterError::Placement {
             message: error.to_string(),
         })?;
         Ok(Self {
             fleet,
             members: BTreeMap::new(),
-            next_serial: 0,
+            pool,
+            // Serials are never equal in two pools either.
+            next_serial: (pool.0 as u64) << 48,
             hottest: Hottest::default(),
         })
     }
@@ -210,7 +214,7 @@ impl Roster {
         };
         self.fleet.observe(at, &joined);
         let member = Member {
-            endpoint: Arc::new(Endpoint::new(config, self.next_serial)),
+            endpoint: Arc::new(Endpoint::new(config, self.pool, self.next_serial)),
             weight: config.weight,
             origin,
             service: Service::In,
@@ -323,8 +327,9 @@ impl Roster {
         left >= least
     }
 
-    /// Lets the next request try each worker whose breaker has been open for long enough.
-    pub(crate) fn try_suspects(&mut self, at: At) {
+    /// Lets the next request try each worker whose breaker has been open for long enough;
+    /// gives whether there is any whose breaker is not closed.
+    pub(crate) fn try_suspects(&mut self, at: At) -> bool {
         let suspected = |m: &&Member| !m.breaker.is_closed();
         let suspects: Vec<Arc<Endpoint>> = self
             .members
@@ -332,18 +337,13 @@ impl Roster {
             .filter(suspected)
             .map(|m| Arc::clone(&m.endpoint))
             .collect();
-        for endpoint in suspects {
-            self.change(at, &endpoint, |member| {
+        for endpoint in &suspects {
+            self.change(at, endpoint, |member| {
                 member.breaker.tick(at);
                 true
             });
         }
-    }
-
-    /// Workers whose breaker is not closed.
-    pub(crate) fn suspects(&self) -> u32 {
-        let open = self.members.values().filter(|m| !m.breaker.is_closed());
-        u32::try_from(open.count()).unwrap_or(u32::MAX)
+        !suspects.is_empty()
     }
 
     /// Takes a worker out of service or puts it back; `None` if there is none of that name.
@@ -428,6 +428,10 @@ impl Roster {
     /// Every worker that could get a request, as the request prefers them.
     pub(crate) fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
         self.fleet.candidates(at, request)
+    }
+
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.members.contains_key(&WorkerId::of(name))
     }
 
     /// The prefixes that most of the latest requests begin with.

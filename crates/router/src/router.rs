@@ -11,9 +11,11 @@ use tokio::sync::{oneshot, watch as channel};
 
 use crate::admin_access::{Access, Token};
 use crate::config::Config;
+use crate::config_pool::PoolConfig;
 use crate::control;
 use crate::error::RouterError;
 use crate::listen;
+use crate::model_pool::PoolId;
 use crate::roster::Origin;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
@@ -113,7 +115,11 @@ impl Handle {
     /// Makes the workers of `config` the ones that are used; streams of removed ones go on.
     /// Gives the other settings that differ, which only a restart changes.
     pub fn reload(&self, config: &Config) -> Vec<&'static str> {
-        self.0.set_workers(Origin::Config, &config.workers);
+        let same_pools = same_rules(&self.0.config.pools, &config.pools);
+        let known = if same_pools { usize::MAX } else { 1 };
+        for (index, workers) in config.workers_of_pools().enumerate().take(known) {
+            self.0.set_workers(PoolId(index), Origin::Config, workers);
+        }
         self.0.counters.reloads.add(1);
         self.0.reload_certificate();
         let old = &self.0.config;
@@ -124,6 +130,8 @@ impl Handle {
                 "admin_token_file",
                 old.admin_token_file != config.admin_token_file,
             ),
+            ("discover", old.discover != config.discover),
+            ("pools", !same_pools),
             ("policy", old.policy != config.policy),
             ("threads", old.threads != config.threads),
             (
@@ -149,6 +157,18 @@ impl Handle {
     pub fn reload_failed(&self) {
         self.0.counters.reload_errors.add(1);
     }
+}
+
+/// Whether two lists of pools differ in their workers at most.
+fn same_rules(old: &[PoolConfig], new: &[PoolConfig]) -> bool {
+    let same = |(old, new): (&PoolConfig, &PoolConfig)| {
+        let workers = old.workers.clone();
+        PoolConfig {
+            workers,
+            ..new.clone()
+        } == *old
+    };
+    old.len() == new.len() && old.iter().zip(new).all(same)
 }
 
 /// A thread, and the word that it has ended.

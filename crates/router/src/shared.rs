@@ -1,12 +1,13 @@
 //! What every thread shares: settings, counters, the clock and the roster.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use headwater_placement::{At, Event, NoWorker, Request, RequestId};
 use headwater_signature::Signature;
 use hyper::header::HeaderName;
+use hyper::http::request;
 use tokio::sync::watch;
 
 use crate::breaker::Verdict;
@@ -16,6 +17,7 @@ use crate::endpoint::Endpoint;
 use crate::error::RouterError;
 use crate::history::History;
 use crate::inflight::InFlight;
+use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Arrival, Health, Origin, Placed, Roster};
 use crate::tls::{Certificate, WorkerTls};
@@ -36,20 +38,18 @@ pub(crate) struct Shared {
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
-    /// Workers whose breaker is not closed.
-    suspects: AtomicU32,
-    roster: Mutex<Roster>,
+    /// There may be workers whose breaker is not closed.
+    suspects: AtomicBool,
+    pools: Vec<ModelPool>,
 }
 
 impl Shared {
     pub(crate) fn new(config: Config) -> Result<Self, RouterError> {
-        let mut roster = Roster::new(config.placement_settings())?;
-        roster.set_workers(
-            At::default(),
-            Origin::Config,
-            &config.workers,
-            Arrival::AtStart,
-        );
+        let pools = ModelPool::of_config(&config)?;
+        for (pool, workers) in pools.iter().zip(config.workers_of_pools()) {
+            pool.roster()
+                .set_workers(At::default(), Origin::Config, workers, Arrival::AtStart);
+        }
         let names = config.session_headers.iter();
         Ok(Self {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
@@ -63,8 +63,8 @@ impl Shared {
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
-            suspects: AtomicU32::new(0),
-            roster: Mutex::new(roster),
+            suspects: AtomicBool::new(false),
+            pools,
             config,
         })
     }
@@ -78,20 +78,40 @@ impl Shared {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// The roster. Never held over an await, and only for as long as a decision takes.
-    pub(crate) fn roster(&self) -> MutexGuard<'_, Roster> {
-        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The roster of a pool; see [`ModelPool::roster`].
+    pub(crate) fn roster(&self, pool: PoolId) -> MutexGuard<'_, Roster> {
+        // Ids come from this list, so the default is never needed.
+        let pool = self.pools.get(pool.0).unwrap_or(&self.pools[0]);
+        pool.roster()
+    }
+
+    /// Every pool, the default one first.
+    pub(crate) fn pools(&self) -> &[ModelPool] {
+        &self.pools
+    }
+
+    /// The pool whose request this is.
+    pub(crate) fn pool_of(&self, head: &request::Parts) -> PoolId {
+        let mut others = self.pools.iter().skip(1);
+        let found = others.position(|pool| pool.takes(head));
+        found.map_or(PoolId::default(), |index| PoolId(index + 1))
+    }
+
+    /// The pool that has a worker of this name.
+    pub(crate) fn pool_with(&self, worker: &str) -> Option<&ModelPool> {
+        self.pools.iter().find(|pool| pool.roster().holds(worker))
     }
 
     /// Finds a worker for a request and counts it there until the guard ends.
     pub(crate) fn place(
         self: &Arc<Self>,
+        pool: PoolId,
         request: &Request<'_>,
     ) -> Result<(Placed, InFlight), NoWorker> {
         let id = RequestId(self.next_request.fetch_add(1, Relaxed));
         let began = Instant::now();
         let at = self.now();
-        let found = self.roster().place(at, request, id);
+        let found = self.roster(pool).place(at, request, id);
         self.counters
             .decision_time
             .add(began.elapsed(), &DECISION_BOUNDS_MICROS);
@@ -101,7 +121,7 @@ impl Shared {
                 self.counters
                     .decided(placed.reason, placed.matched_tokens, tokens);
                 placed.endpoint.requests.add(1);
-                let guard = InFlight::new(Arc::clone(self), placed.endpoint.id, id, began);
+                let guard = InFlight::new(Arc::clone(self), (pool, placed.endpoint.id), id, began);
                 Ok((placed, guard))
             }
             Err(why) => {
@@ -111,15 +131,15 @@ impl Shared {
         }
     }
 
-    pub(crate) fn observe(&self, event: &Event<'_>) {
+    pub(crate) fn observe(&self, pool: PoolId, event: &Event<'_>) {
         let at = self.now();
-        self.roster().observe(at, event);
+        self.roster(pool).observe(at, event);
     }
 
     /// Notes how a worker is; logs when that is news.
     pub(crate) fn set_health(&self, endpoint: &Endpoint, health: Health, why: &'static str) {
         let at = self.now();
-        if !self.roster().set_health(at, endpoint, health) {
+        if !self.roster(endpoint.pool).set_health(at, endpoint, health) {
             return;
         }
         match health {
@@ -139,10 +159,10 @@ impl Shared {
             return;
         }
         let at = self.now();
-        let mut roster = self.roster();
+        let mut roster = self.roster(endpoint.pool);
         let change = roster.learn(at, endpoint, verdict, config);
-        self.suspects.store(roster.suspects(), Relaxed);
         drop(roster);
+        self.suspects.store(true, Relaxed);
         let Some(change) = change else {
             return;
         };
@@ -154,9 +174,14 @@ impl Shared {
     /// Called now and then: lets a request try a worker whose breaker has been open for long
     /// enough.
     pub(crate) fn try_suspects(&self) {
-        if self.suspects.load(Relaxed) > 0 {
-            let at = self.now();
-            self.roster().try_suspects(at);
+        if !self.suspects.swap(false, Relaxed) {
+            return;
+        }
+        let at = self.now();
+        for pool in &self.pools {
+            if pool.roster().try_suspects(at) {
+                self.suspects.store(true, Relaxed);
+            }
         }
     }
 
@@ -168,10 +193,10 @@ impl Shared {
     }
 
     /// Makes the list the one that `origin` knows.
-    pub(crate) fn set_workers(&self, origin: Origin, workers: &[WorkerConfig]) {
+    pub(crate) fn set_workers(&self, pool: PoolId, origin: Origin, workers: &[WorkerConfig]) {
         let at = self.now();
         let taken = self
-            .roster()
+            .roster(pool)
             .set_workers(at, origin, workers, Arrival::Later);
         for worker in taken {
             tracing::warn!(worker, "left out: another source has a worker of that name");

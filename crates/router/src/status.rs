@@ -11,7 +11,8 @@ use crate::admin_answer::{self, Answer, HTML};
 use crate::counters::KEY_SOURCES;
 use crate::engines::Signal;
 use crate::history::Point;
-use crate::hottest::HotPrefix;
+use crate::hottest::{self, HotPrefix};
+use crate::model_pool::{self, ModelPool};
 use crate::roster::Member;
 use crate::shared::Shared;
 
@@ -40,9 +41,7 @@ pub(crate) fn page() -> Answer {
 
 /// `GET /prefixes`: the hottest ones, as JSON.
 pub(crate) fn prefixes(shared: &Shared) -> Answer {
-    let hottest = shared.roster().hottest();
-    let list: Vec<PrefixNow> = hottest.into_iter().map(prefix).collect();
-    admin_answer::json(StatusCode::OK, &list)
+    admin_answer::json(StatusCode::OK, &hottest(shared))
 }
 
 #[derive(Serialize)]
@@ -73,6 +72,7 @@ pub(crate) struct Snapshot {
 #[derive(Serialize)]
 struct WorkerNow {
     name: String,
+    pool: Option<String>,
     state: &'static str,
     weight: f64,
     hot: bool,
@@ -103,15 +103,17 @@ pub(crate) fn snapshot(shared: &Shared) -> Snapshot {
     let counters = &shared.counters;
     let point = Point::now(shared);
     let now = shared.now();
-    let roster = shared.roster();
-    let workers = roster.views().map(|(member, view)| {
-        let scrape = member.scrape.as_ref();
-        worker(member, view, scrape.map(|s| now.since(s.at).as_secs_f64()))
-    });
-    let workers = workers.collect();
-    let prefixes = roster.hottest().into_iter().map(prefix).collect();
-    let residency_entries = roster.residency_len();
-    drop(roster);
+    let mut workers = Vec::new();
+    let mut residency_entries = 0;
+    for pool in shared.pools() {
+        let roster = pool.roster();
+        residency_entries += roster.residency_len();
+        for (member, view) in roster.views() {
+            let scrape = member.scrape.as_ref();
+            let age = scrape.map(|s| now.since(s.at).as_secs_f64());
+            workers.push(worker(pool, member, view, age));
+        }
+    }
     let reasons = Reason::ALL.iter().zip(&counters.decisions);
     let keys = KEY_SOURCES.iter().zip(&counters.keys);
     Snapshot {
@@ -138,14 +140,21 @@ pub(crate) fn snapshot(shared: &Shared) -> Snapshot {
         first_byte_count: counters.first_byte_time.count.get(),
         first_byte_seconds: seconds(counters.first_byte_time.sum_nanos.get()),
         workers,
-        prefixes,
+        prefixes: hottest(shared),
     }
 }
 
-fn worker(member: &Member, view: WorkerView, scrape_age: Option<f64>) -> WorkerNow {
+fn worker(
+    pool: &ModelPool,
+    member: &Member,
+    view: WorkerView,
+    scrape_age: Option<f64>,
+) -> WorkerNow {
     let reading = member.scrape.as_ref().map(|scrape| &scrape.reading);
     let value = |signal| reading.and_then(|reading| reading.value(signal));
     WorkerNow {
+        // The page names pools only where there are several.
+        pool: Some(pool.name.clone()).filter(|name| name != model_pool::DEFAULT),
         state: view.state.as_str(),
         weight: member.weight,
         hot: view.hot,
@@ -163,6 +172,15 @@ fn worker(member: &Member, view: WorkerView, scrape_age: Option<f64>) -> WorkerN
         hit_tokens: value(Signal::PrefixHits),
         name: view.name,
     }
+}
+
+/// The hottest of every pool together.
+fn hottest(shared: &Shared) -> Vec<PrefixNow> {
+    let pools = shared.pools().iter();
+    let mut all: Vec<HotPrefix> = pools.flat_map(|pool| pool.roster().hottest()).collect();
+    all.sort_by(|a, b| b.requests.cmp(&a.requests).then(a.hash.cmp(&b.hash)));
+    all.truncate(hottest::TOLD);
+    all.into_iter().map(prefix).collect()
 }
 
 fn prefix(hot: HotPrefix) -> PrefixNow {

@@ -28,7 +28,7 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
             Some(text) => {
                 let at = shared.now();
                 let reading = Reading::of(&text);
-                shared.roster().scraped(at, &endpoint, reading);
+                shared.roster(endpoint.pool).scraped(at, &endpoint, reading);
             }
             None => endpoint.scrape_errors.add(1),
         }

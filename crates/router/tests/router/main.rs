@@ -13,6 +13,7 @@ mod breaker;
 mod config;
 mod forwarding;
 mod placement;
+mod pools;
 mod support;
 mod tls;
 mod wire;
