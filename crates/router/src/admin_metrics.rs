@@ -70,6 +70,7 @@ fn failures(page: &mut Page, counters: &Counters) {
         ("retries_total", &counters.retries),
         ("upstream_errors_total", &counters.upstream_errors),
         ("refused_total", &counters.refused),
+        ("breaker_total", &counters.breaker),
     ];
     for (name, counts) in by_cause {
         page.family(name, "counter");
@@ -107,6 +108,7 @@ fn workers(page: &mut Page, shared: &Shared) {
         ("worker_in_flight", "gauge"),
         ("worker_uncached_tokens", "gauge"),
         ("worker_hot", "gauge"),
+        ("worker_breaker_open", "gauge"),
         ("worker_kv_use", "gauge"),
         ("worker_residency_entries", "gauge"),
         ("worker_scrape_age_seconds", "gauge"),
@@ -164,6 +166,8 @@ fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
         add("worker_in_flight", None, view.in_flight.into());
         add("worker_uncached_tokens", None, view.uncached_tokens as f64);
         add("worker_hot", None, f64::from(u8::from(view.hot)));
+        let open = !member.breaker.is_closed();
+        add("worker_breaker_open", None, f64::from(u8::from(open)));
         add("worker_residency_entries", None, view.residency as f64);
         add(
             "worker_scrape_errors_total",

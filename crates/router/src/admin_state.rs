@@ -41,6 +41,7 @@ struct Worker {
     state: &'static str,
     weight: f64,
     hot: bool,
+    breaker: &'static str,
     /// When its process began, in seconds since 1970, if it says so.
     started: Option<u64>,
     /// Restarts noticed of a process that does not say.
@@ -114,6 +115,7 @@ fn worker(
         state: view.state.as_str(),
         weight: member.weight,
         hot: view.hot,
+        breaker: member.breaker.as_str(),
         started: (view.generation.started > 0).then_some(view.generation.started),
         restarts_noticed: view.generation.noticed,
         tag: member.tag().to_string(),

@@ -8,7 +8,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+
+use crate::answer;
+use crate::head_scan::{Head, HeadScan};
+use crate::transport::Transport;
 
 /// What the connection's thread and its transport both know of it. Times are counted in the
 /// thread's ticks: reading a clock twice for each request would cost more than all of this.
@@ -19,6 +22,10 @@ pub(crate) struct Client {
     /// Requests being served: more than one only in HTTP/2.
     turns: Cell<u32>,
     speaks: Cell<Spoken>,
+    /// What was seen of the head that is about to be served.
+    head: Cell<Head>,
+    /// Since when the client has taken nothing of what is ready for it.
+    blocked_since: Cell<Option<u64>>,
     finishing: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
@@ -43,6 +50,8 @@ enum Phase {
     SlowHead,
     /// It has been idle for too long.
     SlowIdle,
+    /// It does not take its answer.
+    SlowReader,
 }
 
 /// How long a client may take, in ticks.
@@ -50,6 +59,8 @@ enum Phase {
 pub(crate) struct Patience {
     pub(crate) head_ticks: u64,
     pub(crate) idle_ticks: u64,
+    /// How long it may leave its answer where it is.
+    pub(crate) stall_ticks: Option<u64>,
 }
 
 impl Client {
@@ -61,6 +72,8 @@ impl Client {
             tick,
             turns: Cell::new(0),
             speaks: Cell::new(Spoken::Http1),
+            head: Cell::default(),
+            blocked_since: Cell::new(None),
             finishing: Cell::new(false),
             waker: RefCell::new(None),
         })
@@ -92,10 +105,15 @@ impl Client {
 
     /// Called on every tick: ends what took too long.
     pub(crate) fn judge(&self, patience: Patience) {
-        let waited = self.tick.get().saturating_sub(self.since_tick.get());
+        let since = |tick: u64| self.tick.get().saturating_sub(tick);
+        let waited = since(self.since_tick.get());
+        let blocked = self.blocked_since.get().map_or(0, since);
         let too_slow = match self.phase.get() {
             Phase::Head if waited > patience.head_ticks => Phase::SlowHead,
             Phase::Idle if waited > patience.idle_ticks => Phase::SlowIdle,
+            Phase::Busy if patience.stall_ticks.is_some_and(|most| blocked > most) => {
+                Phase::SlowReader
+            }
             _ => return,
         };
         self.phase.set(too_slow);
@@ -156,38 +174,87 @@ impl Client {
 }
 
 /// From the head of a request to the end of its answer.
-pub(crate) struct Turn(Rc<Client>);
+pub(crate) struct Turn {
+    client: Rc<Client>,
+    head: Head,
+}
 
 impl Turn {
     pub(crate) fn begin(client: &Rc<Client>) -> Self {
         client.enter(Phase::Busy);
         client.turns.set(client.turns.get() + 1);
-        Self(Rc::clone(client))
+        Self {
+            client: Rc::clone(client),
+            head: client.head.take(),
+        }
+    }
+
+    /// What was seen of the request's head beside its parser.
+    pub(crate) fn head(&self) -> Head {
+        self.head
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let left = self.0.turns.get().saturating_sub(1);
-        self.0.turns.set(left);
+        let left = self.client.turns.get().saturating_sub(1);
+        self.client.turns.set(left);
         if left == 0 {
-            self.0.enter(Phase::Idle);
+            self.client.enter(Phase::Idle);
         }
     }
 }
 
 /// The transport, which sees when a head begins and ends the connection of a slow client.
 pub(crate) struct ClientStream {
-    stream: TcpStream,
+    stream: Transport,
     client: Rc<Client>,
+    /// Of the head that is coming.
+    scan: HeadScan,
 }
 
-const REQUEST_TIMEOUT: &[u8] =
-    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-
 impl ClientStream {
-    pub(crate) fn new(stream: TcpStream, client: Rc<Client>) -> Self {
-        Self { stream, client }
+    pub(crate) fn new(stream: Transport, client: Rc<Client>) -> Self {
+        Self {
+            stream,
+            client,
+            scan: HeadScan::default(),
+        }
+    }
+
+    /// Looks at bytes that came.
+    fn look(&mut self, bytes: &[u8]) {
+        if self.client.phase.get() == Phase::Idle {
+            self.scan = HeadScan::default();
+        }
+        self.client.heard();
+        if self.client.phase.get() == Phase::Head
+            && self.client.speaks.get() == Spoken::Http1
+            && let Some(head) = self.scan.feed(bytes)
+        {
+            self.client.head.set(head);
+        }
+    }
+
+    /// Notes whether the client takes what is written.
+    fn noted<T>(&self, written: Poll<T>) -> Poll<T> {
+        let blocked = match written {
+            Poll::Ready(_) => None,
+            Poll::Pending => self
+                .client
+                .blocked_since
+                .get()
+                .or(Some(self.client.tick.get())),
+        };
+        self.client.blocked_since.set(blocked);
+        written
+    }
+
+    fn refuse_slow_reader(&self) -> io::Result<()> {
+        match self.client.phase.get() {
+            Phase::SlowReader => Err(io::ErrorKind::TimedOut.into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -200,16 +267,19 @@ impl AsyncRead for ClientStream {
         match self.client.phase.get() {
             Phase::SlowHead => {
                 // Best effort: it may have stopped reading as well.
-                let _sent = self.stream.try_write(REQUEST_TIMEOUT);
+                let text = answer::too_slow();
+                let _sent = Pin::new(&mut self.stream).poll_write(cx, text.as_bytes());
+                let _flushed = Pin::new(&mut self.stream).poll_flush(cx);
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             Phase::SlowIdle => return Poll::Ready(Ok(())),
+            Phase::SlowReader => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Phase::Idle | Phase::Head | Phase::Busy => {}
         }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        if buffer.filled().len() > before {
-            self.client.heard();
+        if let Some(bytes) = buffer.filled().get(before..).filter(|b| !b.is_empty()) {
+            self.look(bytes);
         }
         Poll::Ready(read)
     }
@@ -221,7 +291,9 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buffer)
+        self.refuse_slow_reader()?;
+        let written = Pin::new(&mut self.stream).poll_write(cx, buffer);
+        self.noted(written)
     }
 
     fn poll_write_vectored(
@@ -229,7 +301,9 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
+        self.refuse_slow_reader()?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
+        self.noted(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -256,6 +330,7 @@ mod tests {
         let patience = Patience {
             head_ticks: 2,
             idle_ticks: 5,
+            stall_ticks: Some(3),
         };
         let check = |at: u64, expected: Phase| {
             tick.set(at);
@@ -272,6 +347,10 @@ mod tests {
         check(108, Phase::SlowHead);
         client.enter(Phase::Idle);
         check(114, Phase::SlowIdle);
+        let _turn = Turn::begin(&client);
+        client.blocked_since.set(Some(114));
+        check(117, Phase::Busy);
+        check(118, Phase::SlowReader);
     }
 
     #[test]

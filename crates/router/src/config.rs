@@ -60,6 +60,9 @@ pub struct Config {
     /// When a request is tried again.
     #[serde(default)]
     pub retry: RetryConfig,
+    /// When a worker that fails requests gets no more of them.
+    #[serde(default)]
+    pub breaker: BreakerConfig,
     /// How a worker is found to be dead or alive.
     #[serde(default)]
     pub health: HealthConfig,
@@ -137,6 +140,32 @@ pub struct RetryConfig {
     pub replay_bytes: usize,
     /// Whether a 429 is tried elsewhere (`elsewhere`) or passed on (`pass`, the default).
     pub on_429: On429,
+    /// Milliseconds in which an answer must begin. Default: no limit, as a prefill can take
+    /// long. Beyond: another worker, then 504.
+    #[serde(deserialize_with = "value::some_ms")]
+    pub first_byte_ms: Option<u64>,
+}
+
+/// When a worker that fails requests gets no more of them for a while. Its own 4xx and 503
+/// never count.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct BreakerConfig {
+    /// Requests failed in a row after which it opens. Default 5.
+    #[serde(deserialize_with = "value::count")]
+    pub failures: u32,
+    /// Milliseconds until one request may try the worker again, doubled after each failed
+    /// try. Default 2,000.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub open_ms: u64,
+    /// What the doubling ends at, in milliseconds. Default 60,000.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub most_open_ms: u64,
+    /// Share of the healthy workers, 0..=1, that breakers leave in service whatever they do.
+    /// Default 0.5.
+    #[serde(deserialize_with = "value::share")]
+    pub floor: f64,
 }
 
 /// What becomes of a worker's 429.
@@ -197,6 +226,13 @@ pub struct LimitsConfig {
     /// Connections at once. Default 16,384. Beyond: 503.
     #[serde(deserialize_with = "value::connections")]
     pub connections: usize,
+    /// Bytes of a request's body. Default: no limit. Beyond: 413.
+    #[serde(deserialize_with = "value::body_bytes")]
+    pub body_bytes: Option<u64>,
+    /// Seconds for which a client may send nothing of its body (beyond: 408) or take nothing
+    /// of its answer (beyond: cut off). Default: no limit.
+    #[serde(deserialize_with = "value::some_seconds")]
+    pub stall_seconds: Option<u64>,
 }
 
 impl Config {
@@ -216,6 +252,7 @@ impl Config {
             body_key: BodyKey::default(),
             placement: PlacementConfig::default(),
             retry: RetryConfig::default(),
+            breaker: BreakerConfig::default(),
             health: HealthConfig::default(),
             metrics: MetricsConfig::default(),
             limits: LimitsConfig::default(),
@@ -322,6 +359,18 @@ impl Default for RetryConfig {
             ratio: 0.2,
             replay_bytes: 64 * 1024,
             on_429: On429::default(),
+            first_byte_ms: None,
+        }
+    }
+}
+
+impl Default for BreakerConfig {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            open_ms: 2_000,
+            most_open_ms: 60_000,
+            floor: 0.5,
         }
     }
 }
@@ -352,6 +401,8 @@ impl Default for LimitsConfig {
             header_seconds: 10,
             idle_seconds: 75,
             connections: 16_384,
+            body_bytes: None,
+            stall_seconds: None,
         }
     }
 }

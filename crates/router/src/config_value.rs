@@ -208,6 +208,18 @@ pub(crate) fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Erro
     whole(from, 1..=86_400)
 }
 
+pub(crate) fn some_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    seconds(from).map(Some)
+}
+
+pub(crate) fn some_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    interval_ms(from).map(Some)
+}
+
+pub(crate) fn body_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    whole(from, 1..=1 << 50).map(Some)
+}
+
 pub(crate) fn drain_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     whole(from, 0..=86_400)
 }

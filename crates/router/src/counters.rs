@@ -25,6 +25,8 @@ pub(crate) struct Counters {
     pub(crate) cancelled_waiting: Count,
     pub(crate) cancelled_streaming: Count,
     pub(crate) upstream_errors: Labelled,
+    /// What became of breakers.
+    pub(crate) breaker: Labelled,
     pub(crate) refused: Labelled,
     pub(crate) connections: Count,
     pub(crate) connections_open: Gauge,

@@ -27,7 +27,14 @@ pub(crate) struct Endpoint {
     pub(crate) requests: Count,
     pub(crate) scrape_errors: Count,
     removed: AtomicBool,
+    /// Health checks failed in a row.
     failures: AtomicU32,
+    /// Requests failed in a row.
+    request_failures: AtomicU32,
+    /// Its last failure was an answer that broke off: a good head proves nothing then.
+    cut: AtomicBool,
+    /// Its breaker is not closed, so that every outcome matters.
+    suspected: AtomicBool,
     answered_at: AtomicU64,
 }
 
@@ -48,6 +55,9 @@ impl Endpoint {
             scrape_errors: Count::default(),
             removed: AtomicBool::new(false),
             failures: AtomicU32::new(0),
+            request_failures: AtomicU32::new(0),
+            cut: AtomicBool::new(false),
+            suspected: AtomicBool::new(false),
             answered_at: AtomicU64::new(0),
         }
     }
@@ -67,6 +77,42 @@ impl Endpoint {
         if self.failures.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
         }
+    }
+
+    /// An answer began well; gives whether that is news for its breaker.
+    pub(crate) fn began_well(&self) -> bool {
+        !self.cut.load(Relaxed) && self.ended_well()
+    }
+
+    /// An answer broke off.
+    pub(crate) fn cut(&self) {
+        self.cut.store(true, Relaxed);
+    }
+
+    /// An answer ended well; gives whether that is news for its breaker.
+    pub(crate) fn ended_well(&self) -> bool {
+        if self.cut.load(Relaxed) {
+            self.cut.store(false, Relaxed);
+        }
+        if self.request_failures.load(Relaxed) != 0 {
+            self.request_failures.store(0, Relaxed);
+        }
+        self.is_suspected()
+    }
+
+    /// A request failed; gives how many did in a row.
+    pub(crate) fn request_failed(&self) -> u32 {
+        self.request_failures
+            .fetch_add(1, Relaxed)
+            .saturating_add(1)
+    }
+
+    pub(crate) fn is_suspected(&self) -> bool {
+        self.suspected.load(Relaxed)
+    }
+
+    pub(crate) fn suspect(&self, suspected: bool) {
+        self.suspected.store(suspected, Relaxed);
     }
 
     pub(crate) fn answered_at(&self) -> At {

@@ -28,8 +28,10 @@
 mod router;
 
 mod answer;
+mod breaker;
 mod client;
 mod fault;
+mod head_scan;
 mod headers;
 mod inflight;
 mod key;
@@ -38,6 +40,7 @@ mod proxy;
 mod relay;
 mod retry;
 mod serve;
+mod transport;
 mod upload;
 
 mod counters;
@@ -76,8 +79,8 @@ mod listen;
 mod worker_url;
 
 pub use config::{
-    BodyKey, Config, HealthConfig, LimitsConfig, MetricsConfig, On429, PlacementConfig,
-    RetryConfig, WorkerConfig,
+    BodyKey, BreakerConfig, Config, HealthConfig, LimitsConfig, MetricsConfig, On429,
+    PlacementConfig, RetryConfig, WorkerConfig,
 };
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
 pub use error::{ConfigError, RouterError};

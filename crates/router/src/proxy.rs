@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_placement::WorkerId;
 use headwater_signature::{HEADER_ROUTE, Route};
@@ -9,12 +10,15 @@ use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderName, HeaderValue};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use tokio::time::timeout;
 
 use crate::answer;
+use crate::breaker::Verdict;
 use crate::client::Turn;
 use crate::config::{BodyKey, On429};
 use crate::endpoint::Endpoint;
 use crate::fault::{Again, Connection, Fault};
+use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
@@ -22,7 +26,7 @@ use crate::pool::{Channel, Pool, connect};
 use crate::relay::{Answer, Download, Relay};
 use crate::roster::{Health, Placed};
 use crate::shared::Shared;
-use crate::upload::Upload;
+use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
 
@@ -55,7 +59,7 @@ impl Proxy {
         let counters = &self.shared.counters;
         counters.requests.add(1);
         self.shared.budget.earn();
-        let (head, body) = match self.forward(request).await {
+        let (head, body) = match self.forward(turn.head(), request).await {
             Ok((head, relay)) => (head, Download::of_worker(relay, turn)),
             Err(fault) => {
                 counters.refused.add(fault.as_str());
@@ -67,12 +71,11 @@ impl Proxy {
         Response::from_parts(head, body)
     }
 
-    async fn forward(&self, request: Request<Incoming>) -> Result<Answered, Fault> {
-        if request.method() == Method::CONNECT || headers::wants_upgrade(request.headers()) {
-            return Err(Fault::Upgrade);
-        }
+    async fn forward(&self, seen: Head, request: Request<Incoming>) -> Result<Answered, Fault> {
         let (mut head, incoming) = request.into_parts();
-        let upload = Upload::new(incoming, self.shared.config.retry.replay_bytes);
+        refuse(seen, &head)?;
+        let upload = Upload::new(incoming, self.upload_limits())?;
+        headers::strip_expect(&mut head.headers)?;
         let key = self.key(&head, &upload).await?;
         let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
@@ -118,6 +121,7 @@ impl Proxy {
                 return Outcome::Failed(fault);
             }
         };
+        self.learn(endpoint, verdict_of(response.status()), "status_5xx");
         let cause = self.retry_status(response.status());
         if cause.is_some() {
             // Its place is free from now on, even if nobody else takes the request.
@@ -191,10 +195,31 @@ impl Proxy {
         *request.uri_mut() = outgoing.head.uri.clone();
         *request.headers_mut() = outgoing.head.headers.clone();
         request.headers_mut().insert(HOST, endpoint.host.clone());
-        let sent = channel.sender.send_request(request).await;
-        let response = sent.map_err(|error| Fault::of_exchange(&error, connection))?;
+        let sent = self.in_time(channel.sender.send_request(request)).await?;
+        let response = sent
+            .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
         endpoint.answered(self.shared.now());
         Ok((channel, response))
+    }
+
+    /// Waits for the head of an answer, for as long as is allowed.
+    async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Result<T, Fault> {
+        match self.shared.config.retry.first_byte_ms {
+            Some(ms) => {
+                let most = Duration::from_millis(ms);
+                timeout(most, answer).await.map_err(|_| Fault::Late)
+            }
+            None => Ok(answer.await),
+        }
+    }
+
+    fn upload_limits(&self) -> UploadLimits {
+        let config = &self.shared.config;
+        UploadLimits {
+            kept_bytes: config.retry.replay_bytes,
+            bytes: config.limits.body_bytes,
+            stall: config.limits.stall_seconds.map(Duration::from_secs),
+        }
     }
 
     /// Why an answer is worth a try elsewhere, if it is. None of these is a sign of ill health:
@@ -228,11 +253,46 @@ impl Proxy {
             Fault::Refused => self
                 .shared
                 .set_health(endpoint, Health::Down, fault.as_str()),
-            Fault::Unreachable | Fault::Closed | Fault::Garbled => {
-                self.shared.failed(endpoint, fault.as_str());
+            Fault::Unreachable | Fault::Closed | Fault::Garbled | Fault::Late => {
+                self.learn(endpoint, Verdict::Failed, fault.as_str());
             }
-            Fault::StaleConnection | Fault::ClientBody | Fault::NoWorker(_) | Fault::Upgrade => {}
+            _ => self.learn(endpoint, Verdict::Nothing, fault.as_str()),
         }
+    }
+
+    /// Tells the worker's breaker, at the least cost where all goes well.
+    fn learn(&self, endpoint: &Endpoint, verdict: Verdict, why: &'static str) {
+        let matters = match verdict {
+            Verdict::Well => endpoint.began_well(),
+            Verdict::Nothing => endpoint.is_suspected(),
+            Verdict::Failed => true,
+        };
+        if matters {
+            self.shared.learn(endpoint, verdict, why);
+        }
+    }
+}
+
+/// Refuses what is no request for a worker, or could be two.
+fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
+    if seen == Head::Ambiguous {
+        return Err(Fault::Ambiguous);
+    }
+    headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
+        return Err(Fault::Upgrade);
+    }
+    Ok(())
+}
+
+/// What a status says of a worker: 503 and 429 are how it says that it has enough, and other
+/// refusals are about the client.
+fn verdict_of(status: StatusCode) -> Verdict {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::NOT_IMPLEMENTED => Verdict::Nothing,
+        status if status.is_server_error() => Verdict::Failed,
+        status if status.is_client_error() => Verdict::Nothing,
+        _ => Verdict::Well,
     }
 }
 
@@ -247,7 +307,6 @@ fn answer_of(status: StatusCode) -> Answer {
 /// Leaves what is for the worker: the path and query as they came, end-to-end headers.
 fn make_outgoing(head: &mut request::Parts) {
     headers::strip_hop_by_hop(&mut head.headers);
-    headers::strip_expect(&mut head.headers);
     if head.uri.authority().is_some()
         && let Some(path) = head.uri.path_and_query().cloned()
     {

@@ -9,7 +9,8 @@ use headwater_placement::{
 };
 use headwater_signature::RouteTag;
 
-use crate::config::WorkerConfig;
+use crate::breaker::{Breaker, Verdict};
+use crate::config::{BreakerConfig, WorkerConfig};
 use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
@@ -32,6 +33,7 @@ pub(crate) struct Member {
     pub(crate) origin: Origin,
     pub(crate) service: Service,
     pub(crate) health: Health,
+    pub(crate) breaker: Breaker,
     pub(crate) scrape: Option<Scrape>,
     generation: Generation,
     tag: RouteTag,
@@ -67,6 +69,25 @@ pub(crate) enum Health {
 pub(crate) struct Scrape {
     pub(crate) at: At,
     pub(crate) reading: Reading,
+}
+
+/// What became of a worker's breaker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BreakerChange {
+    Opened,
+    Closed,
+    /// It failed too often, but too few others are left.
+    KeptByFloor,
+}
+
+impl BreakerChange {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Closed => "closed",
+            Self::KeptByFloor => "kept_by_floor",
+        }
+    }
 }
 
 /// When a worker is added: what is believed of it before it has been asked.
@@ -122,6 +143,12 @@ impl Roster {
             of: request,
         };
         self.fleet.observe(at, &dispatched);
+        if placed.endpoint.is_suspected() {
+            self.change(at, &placed.endpoint, |member| {
+                member.breaker.sent(at);
+                true
+            });
+        }
         if let Some(signature) = request.signature {
             self.hottest.seen(signature);
         }
@@ -195,6 +222,7 @@ impl Roster {
                 Arrival::AtStart => Health::Up,
                 Arrival::Later => Health::Unknown,
             },
+            breaker: Breaker::default(),
             scrape: None,
             generation: Generation::default(),
             tag: RouteTag::of(&config.name, 0),
@@ -244,6 +272,82 @@ impl Roster {
             member.health = health;
             news
         })
+    }
+
+    /// Lets a breaker learn from a request; gives what changed.
+    pub(crate) fn learn(
+        &mut self,
+        at: At,
+        endpoint: &Endpoint,
+        verdict: Verdict,
+        config: &BreakerConfig,
+    ) -> Option<BreakerChange> {
+        let may_open = self.may_open(config.floor);
+        let mut change = None;
+        self.change(at, endpoint, |member| {
+            let before = member.breaker;
+            if before.is_closed() && verdict == Verdict::Failed {
+                if may_open {
+                    member.breaker.open(at, config);
+                    change = Some(BreakerChange::Opened);
+                } else {
+                    change = Some(BreakerChange::KeptByFloor);
+                }
+            } else {
+                member.breaker.learn(at, verdict, config);
+                change = (member.breaker.is_closed() && !before.is_closed())
+                    .then_some(BreakerChange::Closed)
+                    .or_else(|| {
+                        let reopened = before.is_trying() && !member.breaker.is_trying();
+                        (reopened && verdict == Verdict::Failed).then_some(BreakerChange::Opened)
+                    });
+            }
+            member.endpoint.suspect(!member.breaker.is_closed());
+            true
+        });
+        change
+    }
+
+    /// Whether one more worker can be done without: outliers are kept out, but when most fail
+    /// the fault lies elsewhere, and keeping all of them out would help nobody.
+    fn may_open(&self, floor: f64) -> bool {
+        let healthy = |m: &&Member| m.service == Service::In && m.health == Health::Up;
+        let all = self.members.values().filter(healthy).count();
+        let closed = |m: &&Member| healthy(m) && m.breaker.is_closed();
+        let left = self
+            .members
+            .values()
+            .filter(closed)
+            .count()
+            .saturating_sub(1);
+        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
+        let least = (all as f64 * floor).max(1.0);
+        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
+        let left = left as f64;
+        left >= least
+    }
+
+    /// Lets the next request try each worker whose breaker has been open for long enough.
+    pub(crate) fn try_suspects(&mut self, at: At) {
+        let suspected = |m: &&Member| !m.breaker.is_closed();
+        let suspects: Vec<Arc<Endpoint>> = self
+            .members
+            .values()
+            .filter(suspected)
+            .map(|m| Arc::clone(&m.endpoint))
+            .collect();
+        for endpoint in suspects {
+            self.change(at, &endpoint, |member| {
+                member.breaker.tick(at);
+                true
+            });
+        }
+    }
+
+    /// Workers whose breaker is not closed.
+    pub(crate) fn suspects(&self) -> u32 {
+        let open = self.members.values().filter(|m| !m.breaker.is_closed());
+        u32::try_from(open.count()).unwrap_or(u32::MAX)
     }
 
     /// Takes a worker out of service or puts it back; `None` if there is none of that name.
@@ -360,6 +464,7 @@ impl Member {
     pub(crate) fn state(&self) -> WorkerState {
         match (self.service, self.health) {
             (_, Health::Down) => WorkerState::Down,
+            (Service::In, _) if !self.breaker.lets_through() => WorkerState::Down,
             (Service::Drained, _) => WorkerState::Draining,
             (Service::In, Health::Unknown) => WorkerState::Starting,
             (Service::In, Health::Up) => WorkerState::Ready,

@@ -144,6 +144,7 @@ impl Handle {
             ("body_key", old.body_key != config.body_key),
             ("placement", old.placement != config.placement),
             ("retry", old.retry != config.retry),
+            ("breaker", old.breaker != config.breaker),
             ("health", old.health != config.health),
             ("metrics", old.metrics != config.metrics),
             ("limits", old.limits != config.limits),

@@ -23,6 +23,7 @@ use crate::client::{Client, ClientStream, Patience, Spoken, Turn};
 use crate::pool::Pool;
 use crate::proxy::Proxy;
 use crate::shared::Shared;
+use crate::transport::Transport;
 
 /// How often a thread looks for slow clients and idle connections.
 const TICK: Duration = Duration::from_millis(500);
@@ -134,7 +135,10 @@ impl Thread {
             return;
         };
         client.speaks(version);
-        let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
+        let io = TokioIo::new(ClientStream::new(
+            Transport::Plain(stream),
+            Rc::clone(&client),
+        ));
         let (thread, of) = (Rc::clone(self), Rc::clone(&client));
         let service = service_fn(move |request| {
             let thread = Rc::clone(&thread);
@@ -170,6 +174,7 @@ impl Thread {
         let patience = Patience {
             head_ticks: ticks(limits.header_seconds),
             idle_ticks: ticks(limits.idle_seconds),
+            stall_ticks: limits.stall_seconds.map(ticks),
         };
         let mut clock = interval(TICK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -180,6 +185,7 @@ impl Thread {
                 client.judge(patience);
             }
             self.proxy.pool.sweep();
+            self.proxy.shared.try_suspects();
         }
     }
 

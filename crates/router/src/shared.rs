@@ -1,6 +1,6 @@
 //! What every thread shares: settings, counters, the clock and the roster.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use hyper::header::HeaderName;
 use hyper::http::request;
 use tokio::sync::watch;
 
+use crate::breaker::Verdict;
 use crate::config::{Config, WorkerConfig};
 use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
+    /// Workers whose breaker is not closed.
+    suspects: AtomicU32,
     pools: Vec<ModelPool>,
 }
 
@@ -54,6 +57,7 @@ impl Shared {
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            suspects: AtomicU32::new(0),
             pools,
             config,
         })
@@ -136,6 +140,39 @@ impl Shared {
             Health::Down => tracing::warn!(worker = endpoint.name, why, "worker is down"),
             Health::Up | Health::Unknown => {
                 tracing::info!(worker = endpoint.name, why, "worker is up");
+            }
+        }
+    }
+
+    /// Tells the breaker of a worker how a request went.
+    pub(crate) fn learn(&self, endpoint: &Endpoint, verdict: Verdict, why: &'static str) {
+        let config = &self.config.breaker;
+        let failed = verdict == Verdict::Failed;
+        let too_many = failed && endpoint.request_failed() >= config.failures;
+        if !too_many && !endpoint.is_suspected() {
+            return;
+        }
+        let at = self.now();
+        let mut roster = self.roster(endpoint.pool);
+        let change = roster.learn(at, endpoint, verdict, config);
+        drop(roster);
+        let suspects = self.pools.iter().map(|pool| pool.roster().suspects());
+        self.suspects.store(suspects.sum(), Relaxed);
+        let Some(change) = change else {
+            return;
+        };
+        self.counters.breaker.add(change.as_str());
+        let change = change.as_str();
+        tracing::warn!(worker = endpoint.name, why, change, "breaker");
+    }
+
+    /// Called now and then: lets a request try a worker whose breaker has been open for long
+    /// enough.
+    pub(crate) fn try_suspects(&self) {
+        if self.suspects.load(Relaxed) > 0 {
+            let at = self.now();
+            for pool in &self.pools {
+                pool.roster().try_suspects(at);
             }
         }
     }

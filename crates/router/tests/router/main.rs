@@ -9,8 +9,10 @@
 
 mod admin;
 mod binary;
+mod breaker;
 mod config;
 mod forwarding;
 mod placement;
 mod pools;
 mod support;
+mod wire;

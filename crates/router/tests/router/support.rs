@@ -47,6 +47,10 @@ pub(crate) enum Act {
     Close,
     /// Nothing.
     Hang,
+    /// An answer without an end, as fast as it is taken.
+    Flood,
+    /// Bytes that are not HTTP.
+    Garbage,
 }
 
 /// A worker that does as it is told and remembers what it saw.
@@ -57,6 +61,8 @@ pub(crate) struct Worker {
     pub(crate) metrics: Mutex<String>,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
+    /// Trailers of the latest chunked body.
+    pub(crate) trailers: Mutex<Vec<String>>,
     /// Clients that left before they had their answer.
     pub(crate) left: AtomicUsize,
     pub(crate) connections: AtomicUsize,
@@ -77,6 +83,7 @@ impl Worker {
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
             seen: Mutex::default(),
+            trailers: Mutex::default(),
             left: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             events: Semaphore::new(0),
@@ -124,6 +131,7 @@ impl Worker {
         let mut conn = Conn {
             stream,
             buffer: Vec::new(),
+            trailers: Vec::new(),
         };
         loop {
             let head = conn.head().await?;
@@ -144,6 +152,7 @@ impl Worker {
                 continue;
             }
             let body = conn.body(&head).await?;
+            *self.trailers.lock().unwrap() = std::mem::take(&mut conn.trailers);
             self.seen.lock().unwrap().push((head, body));
             let act = *self.act.lock().unwrap();
             self.perform(act, &mut conn).await?;
@@ -169,6 +178,19 @@ impl Worker {
                 None
             }
             Act::Close => None,
+            Act::Flood => {
+                let mut open = conn.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+                let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+                while open.is_some() {
+                    open = conn.send(&chunk).await;
+                }
+                self.left.fetch_add(1, SeqCst);
+                None
+            }
+            Act::Garbage => {
+                conn.send("220 mail.example ESMTP\r\n\r\n").await?;
+                None
+            }
             Act::Hang => {
                 conn.fill().await;
                 self.left.fetch_add(1, SeqCst);
@@ -201,6 +223,7 @@ impl Worker {
 pub(crate) struct Conn {
     stream: TcpStream,
     buffer: Vec<u8>,
+    trailers: Vec<String>,
 }
 
 /// A response as it came.
@@ -229,6 +252,7 @@ impl Conn {
         Self {
             stream,
             buffer: Vec::new(),
+            trailers: Vec::new(),
         }
     }
 
@@ -280,8 +304,13 @@ impl Conn {
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(self.line().await?.trim(), 16).ok()?;
         let chunk = self.take(length).await?;
-        self.line().await?;
-        Some(chunk)
+        loop {
+            let line = self.line().await?;
+            if line.is_empty() {
+                return Some(chunk);
+            }
+            self.trailers.push(line);
+        }
     }
 
     async fn body(&mut self, head: &str) -> Option<Vec<u8>> {
