@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headwater_router::{Config, Router};
+use headwater_router::{Config, Handle, Router};
 use headwater_signature::{BlockSize, Fingerprint, PrefixHash, RouteEcho, Rung, Signature};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -41,6 +41,8 @@ pub(crate) enum Act {
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
     Stream,
+    /// So many events, ten milliseconds apart, after a pause of so many milliseconds.
+    Paced(u32, u64),
     /// Two events, then the connection is cut.
     Cut,
     /// The connection is closed without a byte.
@@ -61,11 +63,15 @@ pub(crate) struct Worker {
     pub(crate) metrics: Mutex<String>,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
+    /// Whether it remembers what it sees.
+    pub(crate) remembers: AtomicBool,
     /// Trailers of the latest chunked body.
     pub(crate) trailers: Mutex<Vec<String>>,
     /// Clients that left before they had their answer.
     pub(crate) left: AtomicUsize,
     pub(crate) connections: AtomicUsize,
+    /// Connections that are open now.
+    pub(crate) open: AtomicUsize,
     pub(crate) events: Semaphore,
     pub(crate) finish: Notify,
     accepting: Mutex<Option<JoinHandle<()>>>,
@@ -83,24 +89,47 @@ impl Worker {
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
             seen: Mutex::default(),
+            remembers: AtomicBool::new(true),
             trailers: Mutex::default(),
             left: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
             events: Semaphore::new(0),
             finish: Notify::new(),
             accepting: Mutex::default(),
         });
-        let of = Arc::clone(&worker);
+        worker.accept(listener);
+        worker
+    }
+
+    fn accept(self: &Arc<Self>, listener: TcpListener) {
+        let of = Arc::clone(self);
         let accepting = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let worker = Arc::clone(&of);
-                connections.spawn(async move { worker.attend(stream).await });
+                connections.spawn(async move {
+                    let _open = Open::one(&worker.open);
+                    worker.attend(stream).await
+                });
             }
         });
-        *worker.accepting.lock().unwrap() = Some(accepting);
-        worker
+        *self.accepting.lock().unwrap() = Some(accepting);
+    }
+
+    /// The process is there again, at its old address.
+    pub(crate) async fn rise(self: &Arc<Self>) {
+        let address = self.address;
+        let listener = soon("the old port", async {
+            loop {
+                match TcpListener::bind(address).await {
+                    Ok(listener) => return listener,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        });
+        self.accept(listener.await);
     }
 
     /// The process dies: nobody listens, every connection is gone.
@@ -153,7 +182,9 @@ impl Worker {
             }
             let body = conn.body(&head).await?;
             *self.trailers.lock().unwrap() = std::mem::take(&mut conn.trailers);
-            self.seen.lock().unwrap().push((head, body));
+            if self.remembers.load(SeqCst) {
+                self.seen.lock().unwrap().push((head, body));
+            }
             let act = *self.act.lock().unwrap();
             self.perform(act, &mut conn).await?;
         }
@@ -172,6 +203,16 @@ impl Worker {
             Act::Stream => {
                 conn.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await?;
                 self.stream(conn).await
+            }
+            Act::Paced(events, pause_ms) => {
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                conn.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+                for number in 0..events {
+                    let event = format!("data: {number}\n\n");
+                    conn.send(&format!("{:x}\r\n{event}\r\n", event.len())).await?;
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                conn.send("0\r\n\r\n").await
             }
             Act::Cut => {
                 conn.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n3\r\ntwo\r\n").await?;
@@ -216,6 +257,22 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// Counts a connection while it is open.
+struct Open<'a>(&'a AtomicUsize);
+
+impl<'a> Open<'a> {
+    fn one(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
     }
 }
 
@@ -371,6 +428,7 @@ pub(crate) fn request(headers: &[(&str, &str)], body: &str) -> String {
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
+    pub(crate) handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -393,6 +451,7 @@ impl Running {
         Self {
             address: router.local_addr(),
             admin: router.admin_addr().unwrap(),
+            handle: router.handle(),
             stop: Some(stop),
             task: tokio::spawn(async move {
                 let stopped = async {
