@@ -37,6 +37,8 @@ pub(crate) struct Endpoint {
     cut: AtomicBool,
     /// Its breaker is not closed, so that every outcome matters.
     suspected: AtomicBool,
+    /// It said lately that it has enough.
+    pressed: AtomicBool,
     answered_at: AtomicU64,
 }
 
@@ -60,6 +62,7 @@ impl Endpoint {
             request_failures: AtomicU32::new(0),
             cut: AtomicBool::new(false),
             suspected: AtomicBool::new(false),
+            pressed: AtomicBool::new(false),
             answered_at: AtomicU64::new(0),
         }
     }
@@ -125,6 +128,11 @@ impl Endpoint {
 
     pub(crate) fn is_suspected(&self) -> bool {
         self.suspected.load(Relaxed)
+    }
+
+    /// Notes whether it has said that it has enough; gives what was noted before.
+    pub(crate) fn press(&self, pressed: bool) -> bool {
+        self.pressed.swap(pressed, Relaxed)
     }
 
     pub(crate) fn suspect(&self, suspected: bool) {

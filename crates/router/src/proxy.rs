@@ -7,7 +7,7 @@ use std::time::Duration;
 use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::sync::Notify;
@@ -150,6 +150,9 @@ impl Proxy {
             }
         };
         self.learn(endpoint, verdict_of(response.status()), "status_5xx");
+        if has_enough(response.status()) && !endpoint.press(true) {
+            self.shared.press(endpoint, retry_after(response.headers()));
+        }
         let cause = self.retry_status(response.status());
         if cause.is_some() {
             // Its place is free from now on, even if nobody else takes the request.
@@ -325,6 +328,23 @@ fn verdict_of(status: StatusCode) -> Verdict {
         status if status.is_client_error() => Verdict::Nothing,
         _ => Verdict::Well,
     }
+}
+
+/// Whether a worker says that it has too much to do.
+fn has_enough(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+    )
+}
+
+/// For how long a worker wants to be left alone: what it says, within reason.
+fn retry_after(headers: &HeaderMap) -> Duration {
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(5);
+    let value = headers.get(RETRY_AFTER).and_then(|v| v.to_str().ok());
+    let seconds = value.and_then(|text| text.trim().parse().ok());
+    seconds.map_or(LEAST, |s| Duration::from_secs(s).clamp(LEAST, MOST))
 }
 
 fn answer_of(status: StatusCode) -> Answer {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_placement::{
     At, Decision, Event, Fleet, Generation, Handover, NoWorker, Reason, Report, Request, RequestId,
@@ -37,6 +38,8 @@ pub(crate) struct Member {
     pub(crate) service: Service,
     pub(crate) health: Health,
     pub(crate) breaker: Breaker,
+    /// Until when others are preferred: it said that it has enough.
+    pressed_until: Option<At>,
     pub(crate) scrape: Option<Scrape>,
     generation: Generation,
     tag: RouteTag,
@@ -302,6 +305,7 @@ impl Roster {
                 Arrival::Later => Health::Unknown,
             },
             breaker: Breaker::default(),
+            pressed_until: None,
             scrape: None,
             generation: Generation::default(),
             tag: RouteTag::of(&config.name, 0),
@@ -406,10 +410,20 @@ impl Roster {
         left >= least
     }
 
-    /// Lets the next request try each worker whose breaker has been open for long enough;
-    /// gives whether there is any whose breaker is not closed.
+    /// Prefers others to a worker for a while.
+    pub(crate) fn press(&mut self, at: At, endpoint: &Endpoint, time: Duration) {
+        self.change(at, endpoint, |member| {
+            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+            let until = at.micros().saturating_add(micros);
+            member.pressed_until = Some(At::from_micros(until));
+            true
+        });
+    }
+
+    /// Lets the next request try each worker whose breaker has been open for long enough, and
+    /// ends what was said for a while; gives whether there is more to come back for.
     pub(crate) fn try_suspects(&mut self, at: At) -> bool {
-        let suspected = |m: &&Member| !m.breaker.is_closed();
+        let suspected = |m: &&Member| !m.breaker.is_closed() || m.pressed_until.is_some();
         let suspects: Vec<Arc<Endpoint>> = self
             .members
             .values()
@@ -419,6 +433,10 @@ impl Roster {
         for endpoint in &suspects {
             self.change(at, endpoint, |member| {
                 member.breaker.tick(at);
+                if member.pressed_until.is_some_and(|until| at >= until) {
+                    member.pressed_until = None;
+                    member.endpoint.press(false);
+                }
                 true
             });
         }
@@ -542,6 +560,7 @@ impl Member {
             (_, Health::Down) => WorkerState::Down,
             (Service::In, _) if !self.breaker.lets_through() => WorkerState::Down,
             (Service::Drained, _) => WorkerState::Draining,
+            (Service::In, _) if self.pressed_until.is_some() => WorkerState::Starting,
             (Service::In, Health::Unknown) => WorkerState::Starting,
             (Service::In, Health::Up) => WorkerState::Ready,
         }

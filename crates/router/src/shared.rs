@@ -196,6 +196,14 @@ impl Shared {
         tracing::warn!(worker = endpoint.name, why, change, "breaker");
     }
 
+    /// A worker has too much to do: others are preferred for a while. An answer of 503 or 429
+    /// comes fast, so that such a worker would look like the freest of all.
+    pub(crate) fn press(&self, endpoint: &Endpoint, time: Duration) {
+        let at = self.now();
+        self.roster(endpoint.pool).press(at, endpoint, time);
+        self.suspects.store(true, Relaxed);
+    }
+
     /// Called now and then: lets a request try a worker whose breaker has been open for long
     /// enough.
     pub(crate) fn try_suspects(&self) {
