@@ -30,6 +30,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["headwater-signature", "headwater-placement"],
     ),
     (
+        "headwater-simulator",
+        &["headwater-signature", "headwater-placement"],
+    ),
+    (
         "headwater-cli",
         &[
             "headwater",
@@ -37,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "headwater-placement",
             "headwater-router",
             "headwater-signature",
+            "headwater-simulator",
             "headwater-text",
         ],
     ),
@@ -83,6 +88,19 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
             "prometheus",
         ],
         "the router, the simulator and Python must get the same decision from the same inputs",
+    ),
+    (
+        "headwater-simulator",
+        &[
+            "tokio",
+            "reqwest",
+            "hyper",
+            "rand",
+            "getrandom",
+            "tokenizers",
+            "minijinja",
+        ],
+        "time is virtual and everything drawn comes from a seed: same arguments, same bytes",
     ),
     (
         "headwater-template",

@@ -8,6 +8,7 @@ mod demo;
 mod explain;
 mod lint;
 mod sign;
+mod simulate;
 
 /// Keeps prompts cacheable, and sends each to the worker that already holds its prefix.
 #[derive(Parser)]
@@ -25,6 +26,8 @@ enum Command {
     Explain(explain::Args),
     /// Clean, tokenize and sign a prompt; print its text and headers.
     Sign(sign::Args),
+    /// Compare placement policies on a recorded trace, in virtual time.
+    Simulate(simulate::Args),
     /// Watch Headwater against round robin on this machine, with real HTTP and model engines.
     Demo(demo::Args),
 }
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Command::Lint(args) => lint::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Sign(args) => sign::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Demo(args) => demo::run(&args),
     };
     match result {

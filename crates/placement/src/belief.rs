@@ -1,7 +1,5 @@
 //! What each worker is believed to hold of a prompt, and how we come to believe it.
 
-use smallvec::SmallVec;
-
 use crate::fleet::Fleet;
 use crate::name::Name;
 use crate::residency::{Firmness, Slot};
@@ -57,29 +55,65 @@ impl Belief {
 }
 
 /// Beliefs by slot. Fleets of up to 256 workers need no memory for them.
-pub(crate) type Beliefs = SmallVec<[Belief; 256]>;
+pub(crate) struct Beliefs {
+    /// Apart from the grounds, so that both are cleared at once.
+    tokens: [u32; NEAR],
+    grounds: [Ground; NEAR],
+    /// Those of larger fleets.
+    far: Vec<Belief>,
+}
+
+const NEAR: usize = 256;
+
+impl Beliefs {
+    /// Nothing is believed of so many.
+    pub(crate) fn nothing(slots: usize) -> Self {
+        Self {
+            tokens: [0; NEAR],
+            grounds: [Ground::Nothing; NEAR],
+            far: vec![Belief::NOTHING; slots.saturating_sub(NEAR)],
+        }
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Belief {
+        let at = slot.index();
+        match (self.tokens.get(at), self.grounds.get(at)) {
+            (Some(&tokens), Some(&ground)) => Belief { tokens, ground },
+            _ => self.far.get(at - NEAR).copied().unwrap_or(Belief::NOTHING),
+        }
+    }
+
+    /// Believes in so many tokens, if that is more than before.
+    pub(crate) fn raise(&mut self, slot: Slot, tokens: u32, ground: Ground) {
+        if tokens <= self.get(slot).tokens {
+            return;
+        }
+        let at = slot.index();
+        if let (Some(most), Some(why)) = (self.tokens.get_mut(at), self.grounds.get_mut(at)) {
+            (*most, *why) = (tokens, ground);
+        } else if let Some(belief) = self.far.get_mut(at - NEAR) {
+            *belief = Belief { tokens, ground };
+        }
+    }
+}
 
 impl Fleet {
     /// What each worker is believed to hold, written to where it is needed: it is large.
     pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
-        beliefs.resize(self.workers.slots(), Belief::NOTHING);
         self.each_named(sought, |name, tokens, ground| {
             for holder in self.residency.holders(name) {
                 let fresh = |w: &Worker| w.wear().spares(holder.stamp);
-                if let Some(belief) = beliefs.get_mut(holder.slot.index())
-                    && tokens > belief.tokens
+                if tokens > beliefs.get(holder.slot).tokens
                     && self.workers.at(holder.slot).is_some_and(fresh)
                 {
-                    *belief = Belief { tokens, ground };
+                    beliefs.raise(holder.slot, tokens, ground);
                 }
             }
         });
         if let Some(echo) = sought.echo {
             let tokens = sought.cacheable(u64::from(echo.tokens));
             for worker in self.workers.iter().filter(|w| w.tag == echo.tag) {
-                if let Some(belief) = beliefs.get_mut(worker.slot.index()) {
-                    *belief = belief.or(tokens, Ground::Echo);
-                }
+                beliefs.raise(worker.slot, tokens, Ground::Echo);
             }
         }
     }

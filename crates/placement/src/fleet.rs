@@ -146,7 +146,7 @@ impl Fleet {
             (Policy::Cost | Policy::Ring, Spilled::No) => {}
         }
         let is_home = || {
-            let home = survey.preferred(survey.prospects.iter());
+            let home = survey.home();
             home.is_some_and(|home| home.gauge.slot == choice.prospect.gauge.slot)
         };
         match (choice.prospect.belief.ground, sought.by) {

@@ -42,29 +42,24 @@ pub(crate) fn choose<'p, 'w>(
     let all = || survey.prospects.iter();
     let all_barred = survey.barred == survey.prospects.len();
     let open = || all().filter(move |p| all_barred || !p.is_barred());
-    let first = cheapest(survey, open(), settings)?;
+    let best = survey.cheapest.and_then(|at| survey.prospects.get(at));
+    let best = best.or_else(|| cheapest(open()))?;
+    let first = or_home(best, survey, open(), settings)?;
     let queue = Queue::of(survey, settings);
     let prospect = match queue.is_over(first) {
         true => survey.preferred(open().filter(|p| queue.relieves(p, first))),
         false => None,
     };
     let prospect = prospect.unwrap_or(first);
-    let wanted = match fullest(survey) {
+    let wanted = match survey.fullest.and_then(|at| survey.prospects.get(at)) {
         Some(fullest) => fullest,
-        None if survey.barred > 0 => cheapest(survey, all(), settings)?,
+        None if survey.barred > 0 => or_home(cheapest(all())?, survey, all(), settings)?,
         None => first,
     };
     Some(Choice {
         prospect,
         spilled: spilled(wanted, prospect, &queue),
     })
-}
-
-/// The worker that holds most of the prompt; the first of equals, nobody if none holds any.
-fn fullest<'p, 'w>(survey: &'p Survey<'w>) -> Option<&'p Prospect<'w>> {
-    let holders = survey.prospects.iter().filter(|p| p.belief.tokens > 0);
-    // `max_by_key` takes the last of equals.
-    holders.rev().max_by_key(|p| p.belief.tokens)
 }
 
 /// Why the request does not go where the prompt would have gone at rest.
@@ -92,25 +87,30 @@ pub(crate) fn fewest_requests<'p, 'w>(survey: &'p Survey<'w>) -> Option<Choice<'
     fewest.map(Choice::unspilled)
 }
 
-/// The least cost; among near ties the home of the key, if it holds as much; among exact ones
-/// the one that the key prefers.
-fn cheapest<'p, 'w: 'p>(
-    survey: &Survey<'w>,
+/// The least cost; the first of equals.
+fn cheapest<'p, 'w: 'p>(open: impl Iterator<Item = &'p Prospect<'w>>) -> Option<&'p Prospect<'w>> {
+    open.min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
+}
+
+/// The cheapest, unless the home of the key costs nearly as little and holds as much; among
+/// exact ties the one that the key prefers.
+fn or_home<'p, 'w: 'p>(
+    best: &'p Prospect<'w>,
+    survey: &'p Survey<'w>,
     open: impl Iterator<Item = &'p Prospect<'w>> + Clone,
     settings: &Settings,
 ) -> Option<&'p Prospect<'w>> {
-    let best = open
-        .clone()
-        .min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))?;
-    let near = |p: &Prospect<'_>| {
-        p.cost_ms <= best.cost_ms + settings.near_tie_ms && p.belief.tokens >= best.belief.tokens
-    };
-    let is_rival = |p: &Prospect<'_>| p.gauge.slot != best.gauge.slot && near(p);
+    let near_ms = best.cost_ms + settings.near_tie_ms;
+    let near = |p: &Prospect<'_>| p.cost_ms <= near_ms && p.belief.tokens >= best.belief.tokens;
+    let is_rival = |p: &Prospect<'_>| near(p) && p.gauge.slot != best.gauge.slot;
     // Whoever is alone needs no order, and the order is the dearest part of a decision.
     if survey.key.is_none() || !open.clone().any(is_rival) {
         return Some(best);
     }
-    let home = survey.preferred(open.clone())?;
+    let home = match survey.barred {
+        0 => survey.home()?,
+        _ => survey.preferred(open.clone())?,
+    };
     if near(home) {
         return Some(home);
     }

@@ -1,5 +1,7 @@
 //! The workers as one request sees them: what each holds, what it would cost there.
 
+use std::cell::OnceCell;
+
 use smallvec::SmallVec;
 
 use crate::belief::{Belief, Beliefs, Ground};
@@ -28,6 +30,12 @@ pub(crate) struct Survey<'w> {
     pub(crate) share: f64,
     /// How many must not get it because they are hot.
     pub(crate) barred: usize,
+    /// The first of the cheapest that may get it.
+    pub(crate) cheapest: Option<usize>,
+    /// The first of those that hold most of the prompt, if any holds any of it.
+    pub(crate) fullest: Option<usize>,
+    /// Where the key's home is, once somebody has asked.
+    home: OnceCell<Option<usize>>,
 }
 
 /// One worker that may get the request.
@@ -71,7 +79,22 @@ impl<'w> Survey<'w> {
             key: sought.key.filter(|_| policy.knows_keys()),
             share: 0.0,
             barred: 0,
+            cheapest: None,
+            fullest: None,
+            home: OnceCell::new(),
         }
+    }
+
+    /// Whom the key prefers of all.
+    pub(crate) fn home(&self) -> Option<&Prospect<'w>> {
+        let find = || match self.key {
+            Some(key) => {
+                let all = self.prospects.iter().enumerate();
+                rendezvous::first(key, all.map(|(at, p)| (p.gauge.id, p.gauge.weight, at)))
+            }
+            None => Some(0),
+        };
+        self.prospects.get((*self.home.get_or_init(find))?)
     }
 
     /// Who of some workers the key prefers; without a key, the first of them.
@@ -138,11 +161,11 @@ impl Fleet {
         }
         survey.share = self.settings.fair_share_factor * (requests as f64 + 1.0) / weights;
         let mean_waiting = waiting as f64 / survey.prospects.len() as f64;
-        self.price(sought, mean_waiting, survey);
         if survey.key.is_none() {
             let turn = self.turn(survey.prospects.len());
             survey.prospects.rotate_left(turn);
         }
+        self.price(sought, mean_waiting, survey);
         Ok(())
     }
 
@@ -180,24 +203,29 @@ impl Fleet {
     }
 
     fn price(&self, sought: &Sought<'_>, mean_waiting: f64, survey: &mut Survey<'_>) {
-        let mut beliefs = Beliefs::new();
+        let mut beliefs = Beliefs::nothing(self.workers.slots());
         if self.settings.policy.knows_keys() {
             self.beliefs(sought, &mut beliefs);
         }
         let prior = self.home_prior(sought);
         if prior > 0
-            && let Some(home) = survey.preferred(survey.prospects.iter())
-            && let Some(belief) = beliefs.get_mut(home.gauge.slot.index())
+            && let Some(home) = survey.home()
         {
-            *belief = belief.or(prior, Ground::Prior);
+            beliefs.raise(home.gauge.slot, prior, Ground::Prior);
         }
         let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
-        for prospect in &mut survey.prospects {
-            if let Some(belief) = beliefs.get(prospect.gauge.slot.index()) {
-                prospect.belief = *belief;
-            }
+        let (mut least_ms, mut most) = (f64::INFINITY, 0);
+        for (at, prospect) in survey.prospects.iter_mut().enumerate() {
+            prospect.belief = beliefs.get(prospect.gauge.slot);
             prospect.price(sought, factor, &self.settings);
-            survey.barred += usize::from(prospect.is_barred());
+            if prospect.is_barred() {
+                survey.barred += 1;
+            } else if prospect.cost_ms < least_ms {
+                (least_ms, survey.cheapest) = (prospect.cost_ms, Some(at));
+            }
+            if prospect.belief.tokens > most {
+                (most, survey.fullest) = (prospect.belief.tokens, Some(at));
+            }
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Mooncake's JSONL and traces derived in its form: a name for each block of each prompt.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+
+use super::growth::{Row, Rows, Tree};
+use super::{Lines, TraceError, tokens};
+use crate::sessions;
+use crate::trace::{Arrival, Call, Trace};
+
+#[derive(Deserialize)]
+struct Line {
+    timestamp: f64,
+    input_length: u64,
+    output_length: u64,
+    hash_ids: Vec<u64>,
+    session_id: Option<u64>,
+    boundaries: Option<Vec<u32>>,
+    block_size: Option<u32>,
+}
+
+/// Sizes of blocks that traces are published with.
+const USUAL_BLOCKS: [u32; 8] = [16, 32, 64, 128, 256, 512, 1_024, 2_048];
+/// Requests that have to agree on the size of a block.
+const WITNESSES: usize = 200;
+
+pub(super) fn read<R: BufRead>(
+    lines: &mut Lines<R>,
+    block_tokens: Option<u32>,
+) -> Result<Trace, TraceError> {
+    let (mut rows, mut tree) = (Rows::default(), Tree::default());
+    let mut sizes: Vec<(u32, usize)> = Vec::new();
+    let mut told = None;
+    let (number, text) = lines.current();
+    let mut next = Some((number, parse(number, text)?));
+    while let Some((number, line)) = next {
+        let input_tokens = tokens(number, "input_length", line.input_length)?.max(1);
+        let output_tokens = tokens(number, "output_length", line.output_length)?;
+        if sizes.len() < WITNESSES {
+            sizes.push((input_tokens, line.hash_ids.len()));
+        }
+        told = told.or(line.block_size.filter(|size| *size > 0));
+        let call = Call {
+            arrival: Arrival::AtMs(0.0),
+            input_tokens,
+            output_tokens,
+            session: 0,
+            turn: 0,
+        };
+        let row = Row {
+            call,
+            at_ms: line.timestamp,
+            path: tree.path(line.hash_ids),
+            borders: line.boundaries,
+            session: line.session_id,
+        };
+        rows.push(number, row)?;
+        next = match lines.next_line()? {
+            Some((number, text)) => Some((number, parse(number, text)?)),
+            None => None,
+        };
+    }
+    let block = block_tokens
+        .or(told)
+        .or_else(|| block_size(&sizes))
+        .ok_or_else(|| {
+            TraceError::whole("prompts and their `hash_ids` agree on no size of a block: give it")
+        })?;
+    Ok(sessions::assemble(rows.rows, block))
+}
+
+fn parse(number: usize, text: &str) -> Result<Line, TraceError> {
+    serde_json::from_str(text).map_err(|error| TraceError::at(number, error.to_string()))
+}
+
+/// The size that makes every prompt so many whole blocks, or one more for what is left.
+fn block_size(sizes: &[(u32, usize)]) -> Option<u32> {
+    let fits = |size: u32| {
+        let blocks = |tokens: u32| [tokens / size, tokens.div_ceil(size)];
+        sizes.iter().all(|(tokens, found)| {
+            blocks(*tokens)
+                .iter()
+                .any(|blocks| *blocks as usize == *found)
+        })
+    };
+    USUAL_BLOCKS.into_iter().find(|size| fits(*size))
+}
