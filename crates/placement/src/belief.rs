@@ -1,6 +1,10 @@
 //! What each worker is believed to hold of a prompt, and how we come to believe it.
 
-use crate::residency::{Name, Residency};
+use smallvec::SmallVec;
+
+use crate::fleet::Fleet;
+use crate::name::Name;
+use crate::residency::{Firmness, Slot};
 use crate::settings::Settings;
 use crate::sought::{By, Sought};
 use crate::worker::Worker;
@@ -34,7 +38,7 @@ impl Belief {
     };
 
     /// The stronger of two; the first of equals.
-    fn or(self, tokens: u32, ground: Ground) -> Self {
+    pub(crate) fn or(self, tokens: u32, ground: Ground) -> Self {
         if tokens > self.tokens {
             Self { tokens, ground }
         } else {
@@ -52,62 +56,145 @@ impl Belief {
     }
 }
 
-/// What each of these workers, in the order of their ids, is believed to hold.
-pub(crate) fn beliefs(
-    sought: &Sought<'_>,
-    workers: &[&Worker],
-    residency: &Residency,
-    settings: &Settings,
-) -> Vec<Belief> {
-    let mut beliefs = vec![Belief::NOTHING; workers.len()];
-    let mut learn = |name: Name, tokens: u32, ground: Ground| {
-        for holder in residency.holders(name) {
-            let Ok(at) = workers.binary_search_by_key(&holder.worker, |w| w.id) else {
+/// Beliefs by slot. Fleets of up to 256 workers need no memory for them.
+pub(crate) type Beliefs = SmallVec<[Belief; 256]>;
+
+impl Fleet {
+    /// What each worker is believed to hold.
+    pub(crate) fn beliefs(&self, sought: &Sought<'_>) -> Beliefs {
+        let mut beliefs = Beliefs::from_elem(Belief::NOTHING, self.workers.slots());
+        self.each_named(sought, |name, tokens, ground| {
+            for holder in self.residency.holders(name) {
+                let fresh = |w: &Worker| w.wear().spares(holder.stamp);
+                if let Some(belief) = beliefs.get_mut(holder.slot.index())
+                    && tokens > belief.tokens
+                    && self.workers.at(holder.slot).is_some_and(fresh)
+                {
+                    *belief = Belief { tokens, ground };
+                }
+            }
+        });
+        if let Some(echo) = sought.echo {
+            let tokens = sought.cacheable(u64::from(echo.tokens));
+            for worker in self.workers.iter().filter(|w| w.tag == echo.tag) {
+                if let Some(belief) = beliefs.get_mut(worker.slot.index()) {
+                    *belief = belief.or(tokens, Ground::Echo);
+                }
+            }
+        }
+        beliefs
+    }
+
+    /// What one worker is believed to hold, counting only places at least so firm.
+    pub(crate) fn belief_of(
+        &self,
+        sought: &Sought<'_>,
+        worker: &Worker,
+        least: Firmness,
+    ) -> Belief {
+        let mut belief = Belief::NOTHING;
+        self.each_named(sought, |name, tokens, ground| {
+            if tokens > belief.tokens && self.holds(name, worker, least) {
+                belief = Belief { tokens, ground };
+            }
+        });
+        match sought.echo.filter(|echo| echo.tag == worker.tag) {
+            Some(echo) => belief.or(sought.cacheable(u64::from(echo.tokens)), Ground::Echo),
+            None => belief,
+        }
+    }
+
+    fn holds(&self, name: Name, worker: &Worker, least: Firmness) -> bool {
+        let holders = self.residency.holders(name).iter();
+        let mut here = holders.filter(|h| h.slot == worker.slot && h.firmness >= least);
+        here.any(|h| worker.wear().spares(h.stamp))
+    }
+
+    /// Calls with every name that the request can be found by, the longest first.
+    fn each_named(&self, sought: &Sought<'_>, mut with: impl FnMut(Name, u32, Ground)) {
+        for (name, tokens) in sought.rungs() {
+            with(name, tokens, Ground::Resident);
+        }
+        if let By::Key(key) = sought.by {
+            let tokens = sought.share(self.settings.session_share);
+            with(Name::session(key), tokens, Ground::Session);
+        }
+    }
+
+    /// What the home of the conversation is taken to hold if nothing better is known: nothing,
+    /// unless other routers exist and it may have been with one of them.
+    ///
+    /// A conversation whose key this router has placed, or whose client says where it was, needs
+    /// no guess. A router cannot tell a first turn from a conversation that lived elsewhere,
+    /// except where clients do say where they were: there, one who does not is new.
+    pub(crate) fn home_prior(&self, sought: &Sought<'_>) -> u32 {
+        let Settings {
+            home_prior,
+            routers,
+            ..
+        } = self.settings;
+        if home_prior <= 0.0 || routers < 2 || sought.echo.is_some() || self.echoes.are_usual() {
+            return 0;
+        }
+        let unseen = |key: u64| -> bool { self.residency.holders(Name::session(key)).is_empty() };
+        if sought.conversation.is_some_and(unseen) {
+            sought.share(home_prior)
+        } else {
+            0
+        }
+    }
+
+    /// How long ago what a worker holds of a prompt was last used there, in units of wear: of
+    /// the longest prefix that is believed, and of the longest that has aged out.
+    pub(crate) fn ages(&self, sought: &Sought<'_>, slot: Slot) -> Ages {
+        let mut ages = Ages::default();
+        let Some(worker) = self.workers.at(slot) else {
+            return ages;
+        };
+        let wear = worker.wear();
+        for (name, tokens) in sought.rungs() {
+            let here =
+                |h: &&crate::residency::Holder| h.slot == slot && h.firmness == Firmness::Confirmed;
+            let Some(holder) = self.residency.holders(name).iter().find(here) else {
                 continue;
             };
-            if workers[at].wear(settings).spares(holder.sent_at) {
-                beliefs[at] = beliefs[at].or(tokens, ground);
+            if wear.spares(holder.stamp) {
+                ages.believed = Some((tokens, wear.age(holder.stamp)));
+                return ages;
             }
+            ages.aged_out.get_or_insert(tokens);
         }
-    };
-    for (name, tokens) in sought.rungs() {
-        learn(name, tokens, Ground::Resident);
+        ages
     }
-    if let By::Key(key) = sought.by {
-        learn(
-            Name::session(key),
-            sought.share(settings.session_share),
-            Ground::Session,
-        );
-    }
-    if let Some(echo) = sought.echo {
-        let tokens = sought.cacheable(u64::from(echo.tokens));
-        for (belief, worker) in beliefs.iter_mut().zip(workers) {
-            if worker.tag == echo.tag {
-                *belief = belief.or(tokens, Ground::Echo);
-            }
-        }
-    }
-    beliefs
 }
 
-/// What the home of a conversation is believed to hold if nothing better is known.
-///
-/// A conversation whose key this router has placed, or whose client says where it was, needs no
-/// guess. A router cannot tell a first turn from a conversation that lived elsewhere, which is
-/// why the guess is off unless the settings say that other routers exist.
-pub(crate) fn home_prior(
-    sought: &Sought<'_>,
-    home: Belief,
-    residency: &Residency,
-    settings: &Settings,
-) -> Belief {
-    let unseen = sought
-        .conversation
-        .is_some_and(|key| residency.holders(Name::session(key)).is_empty());
-    if settings.home_prior > 0.0 && unseen && sought.echo.is_none() {
-        home.or(sought.share(settings.home_prior), Ground::Prior)
-    } else {
-        home
+/// See [`Fleet::ages`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ages {
+    /// Tokens and units.
+    pub(crate) believed: Option<(u32, u32)>,
+    /// Tokens.
+    pub(crate) aged_out: Option<u32>,
+}
+
+/// Whether clients usually say where their last turn was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Echoes {
+    /// Share of the latest conversations' requests that did, in units of 1/65,536.
+    share: u32,
+}
+
+impl Echoes {
+    /// A request of a conversation did or did not.
+    pub(crate) fn note(&mut self, sought: &Sought<'_>) {
+        if sought.conversation.is_some() {
+            let now = if sought.echo.is_some() { 65_536 } else { 0 };
+            // An average over some 64 requests.
+            self.share = (self.share * 63 + now) / 64;
+        }
+    }
+
+    fn are_usual(self) -> bool {
+        self.share > 65_536 / 5
     }
 }

@@ -1,19 +1,21 @@
 //! The fleet and its decision: `place` chooses, `observe` (in `learn.rs`) learns.
 
-use std::collections::BTreeMap;
-
-use crate::belief::Ground;
-use crate::event::WorkerState;
-use crate::id::{At, RequestId, WorkerId};
-use crate::learn::Flight;
-use crate::prospect::Prospect;
-use crate::reason::{Decision, Handover, NoWorker, Reason, Release};
+use crate::belief::{Echoes, Ground};
+use crate::crew::Crew;
+use crate::demand::Demand;
+use crate::flight::Flights;
+use crate::hold::WaitingRoom;
+use crate::id::{At, WorkerId};
+use crate::name::Seed;
+use crate::reason::{Decision, NoWorker, Reason};
+use crate::rendezvous;
 use crate::request::Request;
 use crate::residency::Residency;
+use crate::ring::Ring;
 use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
-use crate::worker::Worker;
+use crate::survey::Survey;
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -22,9 +24,17 @@ use crate::worker::Worker;
 #[derive(Clone, Debug)]
 pub struct Fleet {
     pub(crate) settings: Settings,
-    pub(crate) workers: BTreeMap<WorkerId, Worker>,
-    pub(crate) flights: BTreeMap<RequestId, Flight>,
+    pub(crate) workers: Crew,
+    pub(crate) flights: Flights,
+    pub(crate) held: WaitingRoom,
     pub(crate) residency: Residency,
+    pub(crate) ring: Ring,
+    pub(crate) demand: Demand,
+    pub(crate) echoes: Echoes,
+    /// What a request's prefill takes lately, in milliseconds.
+    pub(crate) typical_ms: f64,
+    /// Whether any engine has ever said what it found in its cache.
+    pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
     pub(crate) dispatches: u64,
     /// When the latest event was.
@@ -38,14 +48,21 @@ impl Fleet {
     /// A setting is outside its range; the error names it.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
-        let workers_per_prefix = usize::try_from(settings.workers_per_prefix).unwrap_or(1);
+        let room = usize::try_from(settings.residency_per_worker).unwrap_or(usize::MAX);
+        let typical_ms = settings.prefill.ms(settings.assumed_prompt_tokens, 0);
         Ok(Self {
-            settings,
-            workers: BTreeMap::new(),
-            flights: BTreeMap::new(),
-            residency: Residency::new(workers_per_prefix),
+            workers: Crew::default(),
+            flights: Flights::default(),
+            held: WaitingRoom::default(),
+            residency: Residency::new(Seed::new(settings.table_seed), room),
+            ring: Ring::default(),
+            demand: Demand::default(),
+            echoes: Echoes::default(),
+            typical_ms,
+            hears_of_caches: false,
             dispatches: 0,
             latest: At::default(),
+            settings,
         })
     }
 
@@ -56,90 +73,48 @@ impl Fleet {
     }
 
     /// Chooses a worker for a request; changes nothing. Whoever follows the decision says so
-    /// with [`Event::Dispatched`](crate::Event::Dispatched).
+    /// with [`Event::Dispatched`](crate::Event::Dispatched) or, where it is to wait,
+    /// [`Event::Held`](crate::Event::Held).
     ///
     /// # Errors
     /// No worker may get the request; see [`NoWorker`].
     pub fn place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
-        let pool = self.eligible(at, request)?;
         let sought = Sought::of(request, &self.settings);
-        let prospects = self.prospects(at, &sought, &pool);
+        let survey = self.survey(at, request, &sought)?;
         let choice = match self.settings.policy {
-            Policy::Cost | Policy::Ring => spill::choose(&prospects, &self.settings),
-            Policy::LeastRequests => spill::fewest_requests(&prospects),
-            Policy::RoundRobin => prospects.first().map(Choice::unspilled),
+            Policy::Cost => spill::choose(&survey, &self.settings),
+            Policy::Ring => self.on_ring(at, &sought, &survey),
+            Policy::LeastRequests => spill::fewest_requests(&survey),
+            Policy::RoundRobin => survey.prospects.first().map(Choice::unspilled),
         };
         let choice = choice.ok_or(NoWorker::Empty)?;
-        let reason = self.reason(request, &sought, &prospects, choice);
-        Ok(decision(choice.prospect, reason))
+        Ok(Decision {
+            worker: choice.prospect.worker.id,
+            reason: self.reason(request, &sought, &survey, choice),
+            matched_tokens: choice.prospect.belief.matched_tokens(),
+            expected_ms: choice.prospect.expected_ms,
+            handover: self.handover(choice.prospect.worker),
+        })
     }
 
     /// Every worker that may get the request, in the order of its key's preference: whoever
     /// would be its home without the ones before. For people; a decision needs no list.
     #[must_use]
     pub fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
-        let Ok(pool) = self.eligible(at, request) else {
+        let sought = Sought::of(request, &self.settings);
+        let Ok(mut survey) = self.survey(at, request, &sought) else {
             return Vec::new();
         };
-        let sought = Sought::of(request, &self.settings);
-        let prospects = self.prospects(at, &sought, &pool);
-        prospects.iter().map(|p| p.worker.id).collect()
-    }
-
-    /// The held request whose turn it is, if any; changes nothing.
-    ///
-    /// Whoever follows it tells [`Event::Dispatched`](crate::Event::Dispatched) and asks again,
-    /// until there is none. To be asked after any event that can free a worker, and at
-    /// [`Self::next_release_at`].
-    #[must_use]
-    pub fn release(&self, _at: At) -> Option<Release> {
-        None
-    }
-
-    /// When a held request will have waited for as long as it may, with no event before.
-    #[must_use]
-    pub fn next_release_at(&self) -> Option<At> {
-        None
-    }
-
-    /// The workers that may get the request, in the order of their ids: ready ones or, if there
-    /// is none, starting ones; neither tried before nor at the hard cap.
-    fn eligible(&self, at: At, request: &Request<'_>) -> Result<Vec<&Worker>, NoWorker> {
-        let untried = |state: WorkerState| {
-            let all = self.workers.values().filter(move |w| w.state == state);
-            all.filter(|w| !request.excluded.contains(&w.id))
-                .collect::<Vec<_>>()
-        };
-        let mut pool = untried(WorkerState::Ready);
-        if pool.is_empty() {
-            pool = untried(WorkerState::Starting);
-        }
-        if pool.is_empty() {
-            return Err(self.nobody());
-        }
-        if let Some(cap) = self.settings.hard_cap {
-            let full = |w: &Worker| {
-                f64::from(w.in_flight(at, &self.settings)) + 1.0 > f64::from(cap) * w.weight
+        if let Some(key) = survey.key {
+            let score = |p: &crate::survey::Prospect<'_>| {
+                rendezvous::score(key, p.worker.id, p.worker.weight)
             };
-            pool.retain(|w| !full(w));
+            // The sort is stable, so equal scores stay in the order of ids.
+            survey
+                .prospects
+                .sort_by(|a, b| score(b).total_cmp(&score(a)));
         }
-        if pool.is_empty() {
-            Err(NoWorker::Full)
-        } else {
-            Ok(pool)
-        }
-    }
-
-    /// Why nobody is left before any cap.
-    fn nobody(&self) -> NoWorker {
-        let live = |w: &Worker| matches!(w.state, WorkerState::Starting | WorkerState::Ready);
-        if self.workers.is_empty() {
-            NoWorker::Empty
-        } else if self.workers.values().any(live) {
-            NoWorker::AllTried
-        } else {
-            NoWorker::NoneReady
-        }
+        survey.prospects.iter().map(|p| p.worker.id).collect()
     }
 
     /// Whose turn it is among that many.
@@ -153,7 +128,7 @@ impl Fleet {
         &self,
         request: &Request<'_>,
         sought: &Sought<'_>,
-        prospects: &[Prospect<'_>],
+        survey: &Survey<'_>,
         choice: Choice<'_, '_>,
     ) -> Reason {
         if !request.excluded.is_empty() {
@@ -167,27 +142,20 @@ impl Fleet {
             (Policy::Cost | Policy::Ring, Spilled::Cost) => return Reason::SpillCost,
             (Policy::Cost | Policy::Ring, Spilled::No) => {}
         }
-        let is_home = prospects
-            .first()
-            .is_some_and(|p| p.worker.id == choice.prospect.worker.id);
+        let is_home = || {
+            let home = survey.preferred(survey.prospects.iter());
+            home.is_some_and(|home| home.worker.slot == choice.prospect.worker.slot)
+        };
         match (choice.prospect.belief.ground, sought.by) {
             (Ground::Resident, _) => Reason::Resident,
             (Ground::Echo, _) => Reason::Echo,
             (Ground::Session, _) => Reason::Session,
             (Ground::Prior, _) => Reason::Home,
             (Ground::Nothing, By::Nothing) => Reason::LeastLoaded,
-            (Ground::Nothing, _) if is_home => Reason::Home,
+            (Ground::Nothing, _) if self.settings.policy == Policy::Ring || is_home() => {
+                Reason::Home
+            }
             (Ground::Nothing, _) => Reason::Cold,
         }
-    }
-}
-
-fn decision(chosen: &Prospect<'_>, reason: Reason) -> Decision {
-    Decision {
-        worker: chosen.worker.id,
-        reason,
-        matched_tokens: chosen.belief.matched_tokens(),
-        expected_ms: chosen.expected_ms,
-        handover: Handover::Now,
     }
 }

@@ -22,6 +22,12 @@ impl At {
         self.0
     }
 
+    /// The moment so much later.
+    pub(crate) fn after(self, wait: Duration) -> Self {
+        let micros = u64::try_from(wait.as_micros()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(micros))
+    }
+
     /// How long ago `earlier` was; zero if it lies ahead.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

@@ -1,34 +1,20 @@
 //! What each event teaches the fleet.
 
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 
-use crate::belief;
-use crate::event::Event;
+use crate::event::{Event, PrefixName, Report, WorkerState};
 use crate::fleet::Fleet;
+use crate::flight::{Flight, Stage, Tested};
+use crate::hold::{Asked, Held};
 use crate::id::{At, Generation, RequestId, WorkerId};
+use crate::name::Name;
+use crate::rate::Sample;
 use crate::request::Request;
-use crate::residency::Name;
+use crate::residency::{Firmness, Slot};
+use crate::ring::Ring;
+use crate::settings::Policy;
 use crate::sought::Sought;
-use crate::worker::Worker;
-
-/// A request that was dispatched and has not ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Flight {
-    worker: WorkerId,
-    /// The worker's when it was dispatched: it warms no later cache.
-    generation: Generation,
-    /// What its prompt brings, the longest first.
-    names: Vec<Name>,
-    uncached_tokens: u32,
-    pending_us: u64,
-    stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Answering,
-}
+use crate::worker::{Beside, Found, Worker};
 
 impl Fleet {
     /// Learns from one event; chooses nothing.
@@ -37,6 +23,7 @@ impl Fleet {
     /// request, or of a request that is with another worker changes nothing.
     pub fn observe(&mut self, at: At, event: &Event<'_>) {
         self.latest = self.latest.max(at);
+        self.presume(at);
         match *event {
             Event::Joined {
                 worker,
@@ -44,164 +31,403 @@ impl Fleet {
                 weight,
             } => self.joined(worker, name, weight),
             Event::Left { worker } => self.left(worker),
-            Event::State { worker, state } => {
-                self.workers.entry(worker).and_modify(|w| w.state = state);
-            }
-            Event::Generation { worker, generation } => self.generation(worker, generation),
+            Event::State { worker, state } => self.state(at, worker, state),
+            Event::Generation { worker, generation } => self.generation(at, worker, generation),
+            Event::Held {
+                worker,
+                request,
+                of,
+            } => self.hold(at, worker, request, of),
+            Event::Abandoned { request } => self.unhold(request),
             Event::Dispatched {
                 worker,
                 request,
                 of,
-            } => self.dispatched(worker, request, of),
-            Event::FirstByte { worker, request } => self.prefilled(worker, request),
+            } => self.dispatched(at, worker, request, of),
+            Event::FirstByte { worker, request } => self.first_byte(at, worker, request),
             Event::Finished { worker, request } => {
-                self.prefilled(worker, request);
-                self.ended(worker, request);
+                self.first_byte(at, worker, request);
+                self.ended(at, worker, request);
             }
             Event::Failed { worker, request } => {
                 self.withdrawn(worker, request);
-                self.ended(worker, request);
+                self.ended(at, worker, request);
             }
-            Event::Held { .. }
-            | Event::Abandoned { .. }
-            | Event::Cached { .. }
-            | Event::Stored { .. }
-            | Event::Removed { .. }
-            | Event::Cleared { .. } => {}
-            Event::Reported { worker, report } => {
-                if let Some(w) = self.workers.get_mut(&worker) {
-                    w.take(at, report, &self.settings);
+            Event::Cached {
+                worker,
+                request,
+                tokens,
+            } => self.cached(worker, request, tokens),
+            Event::Stored { worker, prefixes } => self.stored(worker, prefixes),
+            Event::Removed { worker, prefixes } => self.removed(worker, prefixes),
+            Event::Cleared { worker } => {
+                if let Some(slot) = self.workers.get(worker).map(|w| w.slot) {
+                    self.residency.forget(slot);
                 }
             }
+            Event::Reported { worker, report } => self.reported(at, worker, report),
         }
     }
 
     fn joined(&mut self, id: WorkerId, name: &str, weight: f64) {
-        let new = || Worker::new(id, name, weight, &self.settings);
-        self.workers
-            .entry(id)
-            .and_modify(|w| w.reweigh(weight))
-            .or_insert_with(new);
-        self.make_room();
+        if self.workers.get(id).is_none() {
+            let settings = &self.settings;
+            self.workers
+                .add(id, |slot| Worker::new(id, slot, name, settings));
+        }
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.reweigh(weight, &self.settings);
+        }
+        self.rebuild_ring();
     }
 
     fn left(&mut self, id: WorkerId) {
-        if self.workers.remove(&id).is_some() {
-            self.flights.retain(|_, flight| flight.worker != id);
-            self.residency.forget(id);
-            self.make_room();
+        if let Some(worker) = self.workers.remove(id) {
+            self.flights.remove_all_of(worker.slot);
+            self.held.evict(worker.slot);
+            self.residency.forget(worker.slot);
+            self.rebuild_ring();
         }
     }
 
-    fn make_room(&mut self) {
-        let each = usize::try_from(self.settings.residency_per_worker).unwrap_or(usize::MAX);
-        self.residency
-            .resize(each.saturating_mul(self.workers.len()));
+    fn rebuild_ring(&mut self) {
+        if self.settings.policy == Policy::Ring {
+            self.ring = Ring::of(&self.workers, &self.settings);
+        }
     }
 
-    fn generation(&mut self, id: WorkerId, generation: Generation) {
-        let Some(worker) = self.workers.get_mut(&id) else {
+    fn state(&mut self, at: At, id: WorkerId, state: WorkerState) {
+        let Some(worker) = self.workers.get(id) else {
+            return;
+        };
+        let (slot, begins) = (
+            worker.slot,
+            state == WorkerState::Ready && worker.state != state,
+        );
+        if begins {
+            self.begin_serving(at, slot);
+        }
+        if let Some(worker) = self.workers.at_mut(slot) {
+            worker.state = state;
+        }
+        if matches!(state, WorkerState::Draining | WorkerState::Down) {
+            self.make_homeless(slot);
+        }
+    }
+
+    /// A worker that has just begun starts slowly, if others can do its work meanwhile.
+    fn begin_serving(&mut self, at: At, slot: Slot) {
+        let warm_for = self.settings.slow_start;
+        let is_warm = |w: &Worker| {
+            let since = w.ready_since.filter(|_| w.state == WorkerState::Ready);
+            w.slot != slot && since.is_some_and(|since| at.since(since) >= warm_for)
+        };
+        let beside = match self.workers.iter().any(is_warm) {
+            true => Beside::Warm,
+            false => Beside::Nobody,
+        };
+        if let Some(worker) = self.workers.at_mut(slot) {
+            worker.begin_serving(at, beside);
+        }
+    }
+
+    /// What waits for this worker waits for any.
+    fn make_homeless(&mut self, slot: Slot) {
+        self.held.evict(slot);
+        if let Some(worker) = self.workers.at_mut(slot) {
+            (worker.own.held, worker.own.held_us) = (0, 0);
+        }
+    }
+
+    fn generation(&mut self, at: At, id: WorkerId, generation: Generation) {
+        let Some(worker) = self.workers.get_mut(id) else {
             return;
         };
         if worker.generation != generation {
-            worker.restart(generation);
-            self.residency.forget(id);
+            worker.restart(generation, &self.settings);
+            let (slot, serves) = (worker.slot, worker.state == WorkerState::Ready);
+            self.residency.forget(slot);
+            if serves {
+                self.begin_serving(at, slot);
+            }
+        }
+    }
+
+    /// The request waits for the worker, which is expected to hold its prompt some day.
+    fn hold(&mut self, at: At, id: WorkerId, request: RequestId, of: &Request<'_>) {
+        self.supersede(request);
+        let sought = Sought::of(of, &self.settings);
+        let mut held = Held {
+            request,
+            since: at,
+            prefill_us: 0,
+            places: SmallVec::new(),
+            asked: Asked::of(of),
+        };
+        let Some(worker) = self.workers.get(id) else {
+            return self.held.add(None, held);
+        };
+        let (slot, wear) = (worker.slot, worker.wear());
+        let tokens = self.belief_of(&sought, worker, Firmness::Expected).tokens;
+        held.prefill_us = worker.prefill.micros(sought.prompt_tokens - tokens, tokens);
+        for name in sought.names() {
+            let by = (request, Firmness::Planned);
+            held.places
+                .push(self.residency.expect(name, slot, wear, by).0);
+        }
+        if let Some(worker) = self.workers.at_mut(slot) {
+            worker.own.held += 1;
+            worker.own.held_us += held.prefill_us;
+        }
+        self.held.add(Some(slot), held);
+    }
+
+    /// The request waits no longer, and what was planned because of it is off.
+    fn unhold(&mut self, request: RequestId) {
+        let Some((slot, held)) = self.held.remove(request) else {
+            return;
+        };
+        for place in &held.places {
+            self.residency.withdraw(*place, request);
+        }
+        if let Some(worker) = slot.and_then(|slot| self.workers.at_mut(slot)) {
+            worker.own.held -= 1;
+            worker.own.held_us -= held.prefill_us;
+        }
+    }
+
+    /// A number in use again: its earlier attempt is over, whatever became of it.
+    fn supersede(&mut self, request: RequestId) {
+        if !self.held.is_empty() {
+            self.unhold(request);
+        }
+        let earlier = self.flights.get(request).map(|flight| flight.slot);
+        if let Some(id) = earlier.and_then(|slot| self.workers.at(slot)).map(|w| w.id) {
+            self.withdrawn(id, request);
+            self.ended(self.latest, id, request);
         }
     }
 
     /// The worker has more to do, and from now on is expected to hold what the prompt brings.
-    fn dispatched(&mut self, id: WorkerId, request: RequestId, of: &Request<'_>) {
-        if let Some(earlier) = self.flights.get(&request).map(|flight| flight.worker) {
-            // A number in use again: its earlier attempt is over, whatever became of it.
-            self.withdrawn(earlier, request);
-            self.ended(earlier, request);
-        }
+    fn dispatched(&mut self, at: At, id: WorkerId, request: RequestId, of: &Request<'_>) {
+        self.supersede(request);
         let sought = Sought::of(of, &self.settings);
-        let Some(worker) = self.workers.get_mut(&id) else {
+        let Some(worker) = self.workers.get(id) else {
             return;
         };
         self.dispatches = self.dispatches.wrapping_add(1);
-        let beliefs = belief::beliefs(&sought, &[&*worker], &self.residency, &self.settings);
-        let held = beliefs.first().map_or(0, |belief| belief.tokens);
+        self.echoes.note(&sought);
+        let (slot, wear, life, tag) = (worker.slot, worker.wear(), worker.life, worker.tag);
+        let tests = self.hears_of_caches.then(|| self.ages(&sought, slot));
+        let mut held = 0;
+        let mut places = SmallVec::new();
+        // The longest first, so that it is also the first to be evicted: what few prompts share.
+        for (name, tokens) in sought.names_with_tokens(&self.settings) {
+            let by = (request, Firmness::Expected);
+            let (place, known) = self.residency.expect(name, slot, wear, by);
+            if known.is_some_and(|known| known.firmness >= Firmness::Expected) {
+                held = tokens.max(held);
+            }
+            places.push(place);
+        }
+        if let Some(echo) = sought.echo.filter(|echo| echo.tag == tag) {
+            held = held.max(sought.cacheable(u64::from(echo.tokens)));
+        }
+        if self.settings.policy == Policy::Ring
+            && let Some(name) = sought.static_prefix()
+        {
+            self.demand.note(at, name, &self.settings);
+        }
+        let Some(worker) = self.workers.at_mut(slot) else {
+            return;
+        };
         let uncached_tokens = sought.prompt_tokens - held;
+        let prefill_ms = worker.prefill.ms(uncached_tokens, held);
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         worker.begin(uncached_tokens, pending_us);
-        let names: Vec<Name> = sought
-            .rungs()
-            .map(|(name, _)| name)
-            .chain(sought.session())
-            .collect();
-        // The longest first, so that it is also the first to be evicted: what few prompts share.
-        for name in &names {
-            self.residency
-                .expect(*name, id, request, worker.wear(&self.settings));
-        }
-        let (generation, stage) = (worker.generation, Stage::Waiting);
+        self.typical_ms += (prefill_ms - self.typical_ms) / 16.0;
+        let patience = self.settings.patience;
+        let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
+        let due = at
+            .after(patience)
+            .after(std::time::Duration::from_micros(due_us));
+        let oldness = wear.limit / 4;
         let flight = Flight {
-            worker: id,
-            generation,
-            names,
+            slot,
+            life,
+            stage: Stage::Waiting,
+            places,
             uncached_tokens,
+            cached_tokens: held,
             pending_us,
-            stage,
+            since: at,
+            sample: None,
+            believed: tests.and_then(|t| t.believed).map(|(tokens, age)| Tested {
+                tokens,
+                old: age >= oldness,
+            }),
+            aged_out: tests.and_then(|t| t.aged_out),
         };
-        self.flights.insert(request, flight);
+        self.flights.insert(request, flight, due);
     }
 
     /// The prompt is in the worker's cache now.
-    fn prefilled(&mut self, id: WorkerId, request: RequestId) {
-        let Some((worker, flight)) = waiting(&mut self.workers, &mut self.flights, id, request)
+    fn first_byte(&mut self, at: At, id: WorkerId, request: RequestId) {
+        let (workers, flights) = (&mut self.workers, &mut self.flights);
+        let Some((worker, flight)) = with_worker(workers.get_mut(id), flights.get_mut(request))
         else {
             return;
         };
-        worker.prefilled(flight.uncached_tokens, flight.pending_us);
+        if flight.stage == Stage::Answering {
+            return;
+        }
+        if flight.stage == Stage::Waiting {
+            worker.prefilled(flight.uncached_tokens, flight.pending_us);
+        }
         flight.stage = Stage::Answering;
-        if flight.generation == worker.generation {
-            for name in &flight.names {
-                self.residency
-                    .confirm(*name, id, worker.wear(&self.settings));
-            }
+        if flight.life != worker.life {
+            return;
+        }
+        let began = flight.since.max(worker.first_byte_at);
+        worker.first_byte_at = at;
+        let sample = Sample {
+            uncached: flight.uncached_tokens,
+            cached: flight.cached_tokens,
+            measured_ms: at.since(began).as_secs_f64() * 1_000.0,
+        };
+        flight.sample = Some((at, sample));
+        let wear = worker.wear();
+        for place in &flight.places {
+            self.residency.confirm(*place, wear);
         }
     }
 
     /// The prompt never got there, unless it has been answered already.
     fn withdrawn(&mut self, id: WorkerId, request: RequestId) {
-        let Some((worker, flight)) = waiting(&mut self.workers, &mut self.flights, id, request)
+        let (workers, flights) = (&mut self.workers, &mut self.flights);
+        let Some((worker, flight)) = with_worker(workers.get_mut(id), flights.get_mut(request))
         else {
             return;
         };
-        worker.prefilled(flight.uncached_tokens, flight.pending_us);
+        if flight.stage == Stage::Answering {
+            return;
+        }
+        if flight.stage == Stage::Waiting {
+            worker.prefilled(flight.uncached_tokens, flight.pending_us);
+        }
         flight.stage = Stage::Answering;
-        for name in &flight.names {
-            self.residency.withdraw(*name, id, request);
+        for place in &flight.places {
+            self.residency.withdraw(*place, request);
         }
     }
 
-    fn ended(&mut self, id: WorkerId, request: RequestId) {
-        if self
-            .flights
-            .get(&request)
-            .is_none_or(|flight| flight.worker != id)
-        {
+    /// Prompts that should have been prefilled long ago count as such: an answer that does not
+    /// stream has its first byte at its end, and a worker must not look busy until then.
+    fn presume(&mut self, at: At) {
+        while let Some(request) = self.flights.pop_due(at) {
+            let Some(flight) = self.flights.get_mut(request) else {
+                continue;
+            };
+            if flight.stage != Stage::Waiting {
+                continue;
+            }
+            flight.stage = Stage::Presumed;
+            if let Some(worker) = self.workers.at_mut(flight.slot) {
+                worker.prefilled(flight.uncached_tokens, flight.pending_us);
+            }
+        }
+    }
+
+    fn ended(&mut self, at: At, id: WorkerId, request: RequestId) {
+        let Some(worker) = self.workers.get_mut(id) else {
+            return;
+        };
+        let flight = self.flights.get(request);
+        if flight.is_none_or(|flight| flight.slot != worker.slot) {
             return;
         }
-        self.flights.remove(&request);
-        if let Some(worker) = self.workers.get_mut(&id) {
-            worker.end();
+        let Some(flight) = self.flights.remove(request) else {
+            return;
+        };
+        worker.end();
+        // Only an answer that streamed says when its prompt had been prefilled.
+        if let Some((first, sample)) = flight.sample
+            && at.since(first).as_secs_f64() * 1_000.0 > sample.measured_ms / 16.0 + STREAMS_MS
+        {
+            worker.timed(sample, &self.settings);
+        }
+    }
+
+    /// What the engine found teaches how long its cache keeps things. The prompt itself is there
+    /// by now, whatever was found.
+    fn cached(&mut self, id: WorkerId, request: RequestId, tokens: u32) {
+        self.hears_of_caches = true;
+        let (workers, flights) = (&mut self.workers, &mut self.flights);
+        let Some((worker, flight)) = with_worker(workers.get_mut(id), flights.get_mut(request))
+        else {
+            return;
+        };
+        if flight.life != worker.life {
+            return;
+        }
+        let aged_out = flight.aged_out.take();
+        if aged_out.is_some_and(|there| tokens >= there) {
+            worker.cache_holds(Found::Kept, &self.settings);
+        }
+        let Some(believed) = flight.believed.take() else {
+            return;
+        };
+        if tokens.saturating_add(believed.tokens / 8) >= believed.tokens {
+            worker.surprises = 0;
+        } else if believed.old {
+            worker.cache_holds(Found::Gone, &self.settings);
+        } else {
+            worker.surprises += 1;
+            // Fresh prefixes that are never there: its cache was emptied and nobody told us.
+            if worker.surprises >= MOST_SURPRISES {
+                worker.surprises = 0;
+                let slot = worker.slot;
+                self.residency.forget(slot);
+            }
+        }
+    }
+
+    fn stored(&mut self, id: WorkerId, prefixes: &[PrefixName]) {
+        let Some(worker) = self.workers.get(id) else {
+            return;
+        };
+        let (slot, wear) = (worker.slot, worker.wear());
+        for name in prefixes {
+            self.residency.store(Name::from(name), slot, wear);
+        }
+    }
+
+    fn removed(&mut self, id: WorkerId, prefixes: &[PrefixName]) {
+        let Some(slot) = self.workers.get(id).map(|w| w.slot) else {
+            return;
+        };
+        for name in prefixes {
+            self.residency.remove(Name::from(name), slot);
+        }
+    }
+
+    fn reported(&mut self, at: At, id: WorkerId, report: Report) {
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.take(at, report, self.typical_ms, &self.settings);
         }
     }
 }
 
-/// A request that this worker has and that has had no first byte.
-fn waiting<'f>(
-    workers: &'f mut BTreeMap<WorkerId, Worker>,
-    flights: &'f mut BTreeMap<RequestId, Flight>,
-    id: WorkerId,
-    request: RequestId,
+/// Fresh prefixes in a row that were not there, after which nothing is believed any more.
+const MOST_SURPRISES: u8 = 6;
+
+/// An answer that ends so soon after its first byte came in one piece.
+const STREAMS_MS: f64 = 5.0;
+
+/// Both, if the request is with this worker.
+fn with_worker<'f>(
+    worker: Option<&'f mut Worker>,
+    flight: Option<&'f mut Flight>,
 ) -> Option<(&'f mut Worker, &'f mut Flight)> {
-    let flight = flights.get_mut(&request)?;
-    if flight.worker != id || flight.stage != Stage::Waiting {
-        return None;
-    }
-    Some((workers.get_mut(&id)?, flight))
+    worker.zip(flight).filter(|(w, f)| w.slot == f.slot)
 }

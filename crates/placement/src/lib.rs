@@ -116,24 +116,39 @@ mod settings;
 // the steps of a decision,
 mod sought;
 
+mod survey;
+
 mod belief;
-
-mod prospect;
-
-mod rendezvous;
 
 mod cost;
 
+mod rendezvous;
+
 mod spill;
 
+mod ring;
+
+// what waits for its turn,
+mod hold;
+
 // and what is remembered.
+mod crew;
+
 mod worker;
+
+mod rate;
 
 mod watermark;
 
+mod demand;
+
+mod flight;
+
 mod residency;
 
-mod lru;
+mod name;
+
+mod recency;
 
 mod view;
 

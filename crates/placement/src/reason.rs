@@ -80,6 +80,8 @@ pub enum Reason {
     SpillCost,
     /// The request failed elsewhere before.
     Retry,
+    /// It waited for another worker, and this one became free.
+    Rebound,
     /// The request has nothing to be found by, or the policy looks at load alone.
     LeastLoaded,
     /// It was its turn.
@@ -88,7 +90,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Resident,
         Self::Echo,
         Self::Session,
@@ -98,6 +100,7 @@ impl Reason {
         Self::SpillHot,
         Self::SpillCost,
         Self::Retry,
+        Self::Rebound,
         Self::LeastLoaded,
         Self::RoundRobin,
     ];
@@ -115,6 +118,7 @@ impl Reason {
             Self::SpillHot => "spill_hot",
             Self::SpillCost => "spill_cost",
             Self::Retry => "retry",
+            Self::Rebound => "rebound",
             Self::LeastLoaded => "least_loaded",
             Self::RoundRobin => "round_robin",
         }

@@ -11,9 +11,58 @@ pub(crate) fn score(key: u64, worker: WorkerId, weight: f64) -> f64 {
     -weight / ln(unit(mix(mix(key) ^ worker.number())))
 }
 
+/// Who a key prefers of these workers (id, weight, anything): as by the highest [`score`], but
+/// with few logarithms. Among equal weights the higher draw is the higher score, and a score is
+/// never above `weight / (1 - u)`.
+pub(crate) fn first<T>(key: u64, workers: impl Iterator<Item = (WorkerId, f64, T)>) -> Option<T> {
+    let key = mix(key);
+    let mut best: Option<Best<T>> = None;
+    for (id, weight, what) in workers {
+        let draw = mix(key ^ id.number()) >> 12;
+        let rival = Best {
+            draw,
+            weight,
+            score: None,
+            id,
+            what,
+        };
+        best = Some(match best {
+            Some(best) => best.or(rival),
+            None => rival,
+        });
+    }
+    best.map(|best| best.what)
+}
+
+struct Best<T> {
+    draw: u64,
+    weight: f64,
+    score: Option<f64>,
+    id: WorkerId,
+    what: T,
+}
+
+impl<T> Best<T> {
+    fn or(mut self, mut rival: Self) -> Self {
+        let wins = if rival.weight.to_bits() == self.weight.to_bits() {
+            (rival.draw, self.id) > (self.draw, rival.id)
+        } else {
+            let ours = self.score();
+            let bound = rival.weight / (1.0 - place(rival.draw));
+            bound >= ours && (rival.score() > ours || rival.score() == ours && rival.id < self.id)
+        };
+        if wins { rival } else { self }
+    }
+
+    fn score(&mut self) -> f64 {
+        let (draw, weight) = (self.draw, self.weight);
+        *self.score.get_or_insert_with(|| -weight / ln(place(draw)))
+    }
+}
+
 /// Spreads every bit of the input over the output: the finalizer of SplitMix64. Worker ids are
 /// hashes already; keys may be anything, hence once more for the key alone.
-fn mix(input: u64) -> u64 {
+pub(crate) fn mix(input: u64) -> u64 {
     let a = (input ^ (input >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     b ^ (b >> 31)
@@ -21,7 +70,12 @@ fn mix(input: u64) -> u64 {
 
 /// The middle of one of 2^52 equal parts of 0..1: exact, never 0 and never 1.
 fn unit(hash: u64) -> f64 {
-    ((hash >> 12) as f64 + 0.5) * (0.5_f64).powi(52)
+    place(hash >> 12)
+}
+
+/// The middle of that part.
+fn place(draw: u64) -> f64 {
+    (draw as f64 + 0.5) * (0.5_f64).powi(52)
 }
 
 /// The natural logarithm of a number in 0..1.
@@ -146,6 +200,16 @@ mod tests {
             // Five standard deviations of 400 draws.
             let slack = 5.0 * (400.0 * share * (1.0 - share)).sqrt() + 1.0;
             prop_assert!((moved.len() as f64 - 400.0 * share).abs() <= slack);
+        }
+
+        #[test]
+        fn the_first_has_the_highest_score(
+            weights in prop::collection::vec(prop::sample::select(vec![0.5, 1.0, 1.0, 3.0]), 1..40),
+            key in any::<u64>(),
+        ) {
+            let workers = fleet(&weights);
+            let found = first(key, workers.iter().map(|(id, weight)| (*id, *weight, *id)));
+            prop_assert_eq!(found, Some(home(key, &workers)));
         }
 
         #[test]

@@ -1,234 +1,291 @@
-//! Who is believed to hold what: one bounded table from a prefix to the workers it was sent to.
+//! Who is believed to hold what: from a prefix to the workers that it was sent to.
 //!
 //! ```text
-//! dispatch ─► expected (by that request) ─first byte─► confirmed ─► aged out, evicted or void
-//!                     └─ failure ─► gone
+//! hold ─► planned ─┐
+//! dispatch ────────┴► expected (by that request) ─first byte─► confirmed ─► aged, evicted or void
+//!                          └─ failure ─► gone
 //! ```
+//!
+//! A *place* is one prefix at one worker. Each worker has room for so many places and gives up
+//! the least recently used one, so a busy worker never pushes out what another one holds, and a
+//! prefix that everybody holds is known to be everywhere.
 
-use std::collections::BTreeMap;
+use hashbrown::HashTable;
+use smallvec::SmallVec;
 
-use headwater_signature::{Fingerprint, PrefixHash};
+use crate::id::RequestId;
+use crate::name::{Name, Seed};
+use crate::recency::{Recency, Slab};
 
-use crate::id::{RequestId, WorkerId};
-use crate::lru::Lru;
+/// A worker's number inside this fleet: dense, used again after it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) u16);
 
-/// What the table is asked by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
-    // First, because it alone tells nearly all names apart.
-    hash: u64,
-    space: Space,
+impl Slot {
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
 }
 
-/// Whose names a hash is one of: equal hashes of different spaces never meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Space {
-    /// Prefixes under the scheme of this fingerprint.
-    Scheme(u64),
-    /// Keys whose prompts have no names.
-    Session,
-}
-
-impl Name {
-    /// The name of a whole prefix under its scheme.
-    pub(crate) fn prefix(hash: PrefixHash, scheme: Fingerprint) -> Self {
-        let number = u64::from_be_bytes;
-        let space = Space::Scheme(number(*scheme.as_bytes()));
-        Self {
-            hash: number(*hash.as_bytes()),
-            space,
-        }
-    }
-
-    /// The name that a key's last request is found by.
-    pub(crate) fn session(key: u64) -> Self {
-        Self {
-            hash: key,
-            space: Space::Session,
-        }
-    }
+/// A place in the table, to find it again without its name as long as it is the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlaceId {
+    at: u32,
+    born: u32,
 }
 
 /// A worker that is believed to hold a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
-    pub(crate) worker: WorkerId,
-    /// Uncached tokens that had been sent to the worker when this was last known.
-    pub(crate) sent_at: u64,
-    changed: u64,
-    status: Status,
+    pub(crate) slot: Slot,
+    pub(crate) firmness: Firmness,
+    pub(crate) stamp: Stamp,
+    place: PlaceId,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    ExpectedBy(RequestId),
+/// How far a belief has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Firmness {
+    /// A request that brings it waits for the worker.
+    Planned,
+    /// A request that brings it was sent there.
+    Expected,
+    /// A request that brought it was answered there, or the engine said so.
     Confirmed,
 }
+
+/// Uncached tokens that had been sent to a worker at some moment, in units of 16, wrapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(pub(crate) u32);
 
 /// How much of a worker's cache has been overwritten since it began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wear {
-    /// Uncached tokens sent to the worker so far.
-    pub(crate) sent_tokens: u64,
-    /// How many of them push an idle prefix out.
-    pub(crate) limit_tokens: u64,
+    pub(crate) now: Stamp,
+    /// How many units push an idle prefix out.
+    pub(crate) limit: u32,
 }
 
 impl Wear {
-    /// Whether a prefix last used when `sent_at` tokens had been sent is still there.
-    pub(crate) fn spares(self, sent_at: u64) -> bool {
-        self.sent_tokens.saturating_sub(sent_at) < self.limit_tokens
+    /// Units sent since.
+    pub(crate) fn age(self, stamp: Stamp) -> u32 {
+        self.now.0.wrapping_sub(stamp.0)
+    }
+
+    /// Whether a prefix last used at that stamp is still there.
+    pub(crate) fn spares(self, stamp: Stamp) -> bool {
+        self.age(stamp) < self.limit
     }
 }
 
-/// The table. Least recently dispatched names go first.
+/// A name and everybody who holds it.
+#[derive(Clone, Debug)]
+struct Entry {
+    name: Name,
+    holders: SmallVec<[Holder; 4]>,
+}
+
+/// One prefix at one worker.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    entry: u32,
+    slot: Slot,
+    /// Whose failure takes the belief back; meaningless once it is confirmed.
+    by: RequestId,
+    born: u32,
+}
+
+/// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Residency {
-    workers_per_prefix: usize,
-    capacity: usize,
-    names: Lru<Name, Vec<Holder>>,
-    /// Counts changes, to tell which holder of a name is the oldest.
-    changes: u64,
-    held: BTreeMap<WorkerId, usize>,
+    seed: Seed,
+    /// Places that each worker has room for.
+    room: usize,
+    index: HashTable<u32>,
+    entries: Slab<Entry>,
+    places: Recency<Place>,
+    births: u32,
 }
 
 impl Residency {
-    /// An empty table without room; see [`Self::resize`].
-    pub(crate) fn new(workers_per_prefix: usize) -> Self {
-        let (names, held) = (Lru::new(), BTreeMap::new());
+    /// An empty table with room for that many places of each worker.
+    pub(crate) fn new(seed: Seed, room: usize) -> Self {
         Self {
-            workers_per_prefix,
-            capacity: 0,
-            names,
-            changes: 0,
-            held,
+            seed,
+            room,
+            index: HashTable::new(),
+            entries: Slab::new(),
+            places: Recency::new(),
+            births: 0,
         }
     }
 
-    /// Makes room for that many names, or drops what no longer has any.
-    pub(crate) fn resize(&mut self, capacity: usize) {
-        self.capacity = capacity;
-        self.shrink_to(capacity);
-    }
-
-    /// The workers believed to hold it, fresh or not.
+    /// The workers believed to hold it, fresh or not, in no order that means anything.
     pub(crate) fn holders(&self, name: Name) -> &[Holder] {
-        self.names.get(name).map_or(&[], Vec::as_slice)
+        self.find(name)
+            .and_then(|at| self.entries.get(at))
+            .map_or(&[], |entry| &entry.holders)
     }
 
-    /// A request that brings this prefix was sent to the worker. What is known to be there
-    /// stays known; anything else hangs on the request from now on.
-    pub(crate) fn expect(&mut self, name: Name, worker: WorkerId, by: RequestId, wear: Wear) {
-        let known = self.holders(name).iter().find(|h| {
-            h.worker == worker && h.status == Status::Confirmed && wear.spares(h.sent_at)
-        });
-        let expected = Holder {
-            worker,
-            sent_at: wear.sent_tokens,
-            changed: 0,
-            status: Status::ExpectedBy(by),
+    /// A request that brings this prefix was sent to the worker, or waits for it. What is known
+    /// to be there stays known; anything else hangs on the request from now on. Gives the place
+    /// and what was believed of it before.
+    pub(crate) fn expect(
+        &mut self,
+        name: Name,
+        slot: Slot,
+        wear: Wear,
+        (by, firmness): (RequestId, Firmness),
+    ) -> (PlaceId, Option<Holder>) {
+        let (place, known) = self.touch(name, slot);
+        let fresh = known.filter(|h| wear.spares(h.stamp));
+        // Waiting makes nothing less certain than it was.
+        let firmer = |h: Holder| h.firmness == Firmness::Confirmed || h.firmness > firmness;
+        if !fresh.is_some_and(firmer) {
+            self.write(place, Some(by), firmness, wear.now);
+        }
+        (place, fresh)
+    }
+
+    /// The engine says that it has this prefix.
+    pub(crate) fn store(&mut self, name: Name, slot: Slot, wear: Wear) {
+        let (place, _) = self.touch(name, slot);
+        self.write(place, None, Firmness::Confirmed, wear.now);
+    }
+
+    /// The prefix has been prefilled there. One evicted meanwhile stays forgotten.
+    pub(crate) fn confirm(&mut self, place: PlaceId, wear: Wear) {
+        self.write(place, None, Firmness::Confirmed, wear.now);
+    }
+
+    /// The request failed or left: what only it made us expect is not there.
+    pub(crate) fn withdraw(&mut self, place: PlaceId, by: RequestId) {
+        let Some(found) = self.place(place) else {
+            return;
         };
-        self.put(name, known.copied().unwrap_or(expected));
+        let holders = self.entries.get(found.entry).map(|e| &e.holders);
+        let holder = holders.and_then(|all| all.iter().find(|h| h.slot == found.slot));
+        if found.by == by && holder.is_some_and(|h| h.firmness != Firmness::Confirmed) {
+            self.drop_place(place.at);
+        }
     }
 
-    /// The worker has prefilled this prefix.
-    pub(crate) fn confirm(&mut self, name: Name, worker: WorkerId, wear: Wear) {
-        let sent_at = wear.sent_tokens;
-        self.put(
-            name,
-            Holder {
-                worker,
-                sent_at,
-                changed: 0,
-                status: Status::Confirmed,
-            },
-        );
-    }
-
-    /// The request failed: what only it made us expect is not there.
-    pub(crate) fn withdraw(&mut self, name: Name, worker: WorkerId, by: RequestId) {
-        self.retain(name, |h| {
-            h.worker != worker || h.status != Status::ExpectedBy(by)
-        });
+    /// The engine says that it no longer has this prefix.
+    pub(crate) fn remove(&mut self, name: Name, slot: Slot) {
+        let place = self.holders(name).iter().find(|h| h.slot == slot);
+        if let Some(place) = place.map(|h| h.place) {
+            self.drop_place(place.at);
+        }
     }
 
     /// The worker's cache is gone.
-    pub(crate) fn forget(&mut self, worker: WorkerId) {
-        let holds = |holders: &[Holder]| holders.iter().any(|h| h.worker == worker);
-        let found = self.names.iter().filter(|(_, holders)| holds(holders));
-        let names: Vec<Name> = found.map(|(name, _)| name).collect();
-        for name in names {
-            self.retain(name, |h| h.worker != worker);
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        while let Some(oldest) = self.places.oldest(slot.index()) {
+            self.drop_place(oldest);
         }
     }
 
     /// Names in the table.
     pub(crate) fn len(&self) -> usize {
-        self.names.len()
+        self.index.len()
     }
 
     /// Names that this worker is believed to hold.
-    pub(crate) fn held_by(&self, worker: WorkerId) -> usize {
-        self.held.get(&worker).copied().unwrap_or(0)
+    pub(crate) fn held_by(&self, slot: Slot) -> usize {
+        self.places.len(slot.index())
     }
 
-    /// Writes what is believed of one worker under a name, as the latest use of both.
-    fn put(&mut self, name: Name, holder: Holder) {
-        self.changes += 1;
-        let holder = Holder {
-            changed: self.changes,
-            ..holder
-        };
-        *self.held.entry(holder.worker).or_default() += 1;
-        let Some(holders) = self.names.touch(name) else {
-            self.shrink_to(self.capacity.saturating_sub(1));
-            return self.names.insert(name, vec![holder]);
-        };
-        let full = holders.len() >= self.workers_per_prefix;
-        let replaced = match holders.iter_mut().find(|h| h.worker == holder.worker) {
-            None if full => holders.iter_mut().min_by_key(|h| h.changed),
-            found => found,
-        };
-        match replaced {
-            Some(old) => release(&mut self.held, std::mem::replace(old, holder).worker),
-            None => holders.push(holder),
+    fn find(&self, name: Name) -> Option<u32> {
+        let same = |at: &u32| self.entries.get(*at).is_some_and(|e| e.name == name);
+        self.index.find(self.seed.hash(name), same).copied()
+    }
+
+    fn place(&self, id: PlaceId) -> Option<Place> {
+        let place = self.places.get(id.at).copied();
+        place.filter(|place| place.born == id.born)
+    }
+
+    /// The place of a name at a worker as the latest in use, made if it is not there, and what
+    /// was believed of it before.
+    fn touch(&mut self, name: Name, slot: Slot) -> (PlaceId, Option<Holder>) {
+        let known = self.holders(name).iter().find(|h| h.slot == slot).copied();
+        if let Some(holder) = known {
+            self.places.touch(slot.index(), holder.place.at);
+            return (holder.place, known);
         }
+        while self.places.len(slot.index()) >= self.room {
+            let Some(oldest) = self.places.oldest(slot.index()) else {
+                break;
+            };
+            self.drop_place(oldest);
+        }
+        let entry = self.find(name).unwrap_or_else(|| self.enter(name));
+        self.births = self.births.wrapping_add(1);
+        let (by, born) = (RequestId(0), self.births);
+        let new = Place {
+            entry,
+            slot,
+            by,
+            born,
+        };
+        let at = self.places.push(slot.index(), new);
+        let place = PlaceId { at, born };
+        let (firmness, stamp) = (Firmness::Planned, Stamp(0));
+        if let Some(entry) = self.entries.get_mut(entry) {
+            entry.holders.push(Holder {
+                slot,
+                firmness,
+                stamp,
+                place,
+            });
+        }
+        (place, None)
     }
 
-    /// Keeps the holders of one name that `keep` says; a name without holders goes.
-    fn retain(&mut self, name: Name, keep: impl Fn(&Holder) -> bool) {
-        let Some(holders) = self.names.get_mut(name) else {
+    /// A new name, held by nobody yet.
+    fn enter(&mut self, name: Name) -> u32 {
+        let holders = SmallVec::new();
+        let at = self.entries.insert(Entry { name, holders });
+        let (seed, entries) = (self.seed, &self.entries);
+        let hash_of = |at: &u32| entries.get(*at).map_or(0, |e| seed.hash(e.name));
+        self.index.insert_unique(seed.hash(name), at, hash_of);
+        at
+    }
+
+    fn write(&mut self, id: PlaceId, by: Option<RequestId>, firmness: Firmness, stamp: Stamp) {
+        let found = self.places.get_mut(id.at);
+        let Some(place) = found.filter(|place| place.born == id.born) else {
             return;
         };
-        for gone in holders.iter().filter(|h| !keep(h)) {
-            release(&mut self.held, gone.worker);
-        }
-        holders.retain(keep);
-        if holders.is_empty() {
-            self.names.remove(name);
+        place.by = by.unwrap_or(place.by);
+        let (entry, slot) = (place.entry, place.slot);
+        let holders = self.entries.get_mut(entry).map(|e| &mut e.holders);
+        let holder = holders.and_then(|all| all.iter_mut().find(|h| h.slot == slot));
+        if let Some(holder) = holder {
+            (holder.firmness, holder.stamp) = (firmness, stamp);
         }
     }
 
-    fn shrink_to(&mut self, names: usize) {
-        while self.names.len() > names {
-            let Some(holders) = self.names.pop_oldest() else {
-                return;
-            };
-            holders
-                .iter()
-                .for_each(|h| release(&mut self.held, h.worker));
+    /// Takes one place out; a name without holders goes with it.
+    fn drop_place(&mut self, place: u32) {
+        let Some(Place {
+            entry: at, slot, ..
+        }) = self.places.remove(place)
+        else {
+            return;
+        };
+        let Some(entry) = self.entries.get_mut(at) else {
+            return;
+        };
+        entry.holders.retain(|h| h.slot != slot);
+        if !entry.holders.is_empty() {
+            return;
         }
-    }
-}
-
-/// Takes one name off a worker's count.
-fn release(held: &mut BTreeMap<WorkerId, usize>, worker: WorkerId) {
-    let Some(count) = held.get_mut(&worker) else {
-        return;
-    };
-    *count -= 1;
-    if *count == 0 {
-        held.remove(&worker);
+        let hash = self.seed.hash(entry.name);
+        if let Ok(found) = self.index.find_entry(hash, |other| *other == at) {
+            found.remove();
+        }
+        self.entries.remove(at);
     }
 }
 
@@ -239,99 +296,106 @@ mod tests {
     const A: RequestId = RequestId(1);
     const B: RequestId = RequestId(2);
 
-    fn wear(sent_tokens: u64) -> Wear {
+    fn wear(now: u32) -> Wear {
         Wear {
-            sent_tokens,
-            limit_tokens: 100,
+            now: Stamp(now),
+            limit: 100,
         }
     }
 
-    fn worker(number: u32) -> WorkerId {
-        WorkerId::of(&number.to_string())
+    fn table(room: usize) -> Residency {
+        Residency::new(Seed::new(0), room)
     }
 
-    fn table(capacity: usize) -> Residency {
-        let mut table = Residency::new(2);
-        table.resize(capacity);
-        table
+    fn who(table: &Residency, name: u64) -> Vec<u16> {
+        let holders = table.holders(Name::session(name));
+        holders.iter().map(|h| h.slot.0).collect()
     }
 
-    fn who(table: &Residency, name: u64) -> Vec<WorkerId> {
+    fn expect(table: &mut Residency, name: u64, slot: u16, by: RequestId, now: u32) -> PlaceId {
+        let by = (by, Firmness::Expected);
         table
-            .holders(Name::session(name))
-            .iter()
-            .map(|h| h.worker)
-            .collect()
+            .expect(Name::session(name), Slot(slot), wear(now), by)
+            .0
     }
 
     #[test]
     fn a_failure_takes_back_only_what_hung_on_it() {
-        let (mut table, w, name) = (table(8), worker(0), Name::session(7));
-        table.expect(name, w, A, wear(0));
-        table.withdraw(name, w, A);
+        let (mut table, w) = (table(8), Slot(0));
+        let place = expect(&mut table, 7, 0, A, 0);
+        table.withdraw(place, A);
         assert_eq!(
             (who(&table, 7), table.len(), table.held_by(w)),
             (vec![], 0, 0)
         );
 
         // A second request relies on the same prefix: the first one's failure is not its own.
-        table.expect(name, w, A, wear(0));
-        table.expect(name, w, B, wear(0));
-        table.withdraw(name, w, A);
-        assert_eq!(who(&table, 7), [w]);
+        let first = expect(&mut table, 7, 0, A, 0);
+        let second = expect(&mut table, 7, 0, B, 0);
+        table.withdraw(first, A);
+        assert_eq!((who(&table, 7), first), (vec![0], second));
 
         // What was prefilled once is not undone by a later failure,
-        table.confirm(name, w, wear(0));
-        table.expect(name, w, B, wear(50));
-        table.withdraw(name, w, B);
-        assert_eq!(who(&table, 7), [w]);
+        table.confirm(second, wear(0));
+        let third = expect(&mut table, 7, 0, B, 50);
+        table.withdraw(third, B);
+        assert_eq!(who(&table, 7), [0]);
         // unless it had been pushed out before that.
-        table.expect(name, w, B, wear(100));
-        table.withdraw(name, w, B);
-        assert_eq!(who(&table, 7), []);
+        let fourth = expect(&mut table, 7, 0, B, 100);
+        table.withdraw(fourth, B);
+        assert_eq!(who(&table, 7), [0_u16; 0]);
+    }
+
+    #[test]
+    fn waiting_makes_nothing_less_certain() {
+        let mut table = table(8);
+        let firmness = |table: &Residency| table.holders(Name::session(7))[0].firmness;
+        let plan = |table: &mut Residency, by| {
+            table.expect(Name::session(7), Slot(0), wear(0), (by, Firmness::Planned))
+        };
+        plan(&mut table, A);
+        assert_eq!(firmness(&table), Firmness::Planned);
+        let place = expect(&mut table, 7, 0, A, 0);
+        plan(&mut table, B);
+        assert_eq!(firmness(&table), Firmness::Expected);
+        table.withdraw(place, B);
+        assert_eq!(who(&table, 7), [0], "it never hung on the second");
     }
 
     #[test]
     fn a_prefix_ages_by_what_was_sent_since() {
-        assert!(wear(199).spares(100));
-        assert!(!wear(200).spares(100));
-        assert!(wear(0).spares(100), "sent_at ahead of the count is not old");
+        assert!(wear(199).spares(Stamp(100)));
+        assert!(!wear(200).spares(Stamp(100)));
+        assert!(wear(5).spares(Stamp(u32::MAX)), "the count wraps");
     }
 
     #[test]
-    fn the_least_recently_used_name_goes_first() {
-        let (mut table, w) = (table(2), worker(0));
-        table.confirm(Name::session(1), w, wear(0));
-        table.confirm(Name::session(2), w, wear(0));
-        table.expect(Name::session(1), w, A, wear(0));
-        table.confirm(Name::session(3), w, wear(0));
-        assert_eq!(
-            (who(&table, 1), who(&table, 2), who(&table, 3)),
-            (vec![w], vec![], vec![w])
-        );
-        assert_eq!((table.len(), table.held_by(w)), (2, 2));
-        table.resize(1);
-        assert_eq!((table.len(), table.held_by(w)), (1, 1));
-    }
-
-    #[test]
-    fn the_least_recently_used_worker_makes_room_under_a_name() {
-        let mut table = table(8);
-        for number in [0, 1, 0, 2] {
-            table.confirm(Name::session(1), worker(number), wear(0));
+    fn each_worker_gives_up_its_own_least_recently_used() {
+        let mut table = table(2);
+        for name in 1..=2 {
+            expect(&mut table, name, 0, A, 0);
+            expect(&mut table, name, 1, A, 0);
         }
-        assert_eq!(who(&table, 1), [worker(0), worker(2)]);
-        assert_eq!(table.held_by(worker(1)), 0);
+        expect(&mut table, 1, 0, B, 0);
+        expect(&mut table, 3, 0, B, 0);
+        assert_eq!(who(&table, 1), [0, 1]);
+        assert_eq!(who(&table, 2), [1], "the other worker still has it");
+        assert_eq!((who(&table, 3), table.len()), (vec![0], 3));
+        table.forget(Slot(1));
+        assert_eq!(
+            (who(&table, 1), who(&table, 2), table.len()),
+            (vec![0], vec![], 2)
+        );
     }
 
     #[test]
-    fn a_lost_cache_is_forgotten_whole() {
+    fn engines_correct_the_table() {
         let mut table = table(8);
-        table.confirm(Name::session(1), worker(0), wear(0));
-        table.confirm(Name::session(1), worker(1), wear(0));
-        table.confirm(Name::session(2), worker(0), wear(0));
-        table.forget(worker(0));
-        assert_eq!((who(&table, 1), who(&table, 2)), (vec![worker(1)], vec![]));
-        assert_eq!((table.len(), table.held_by(worker(0))), (1, 0));
+        table.store(Name::session(1), Slot(0), wear(0));
+        assert_eq!(who(&table, 1), [0]);
+        table.remove(Name::session(1), Slot(1));
+        assert_eq!(who(&table, 1), [0]);
+        table.remove(Name::session(1), Slot(0));
+        assert_eq!((who(&table, 1), table.len()), (vec![], 0));
     }
 }

@@ -43,6 +43,25 @@ pub struct Settings {
     /// How long a request is held at most; then it goes to its engine. Default 30 s.
     pub max_hold: Duration,
 
+    /// Milliseconds of cost that a held request must save to go to a worker that has become free
+    /// instead of the one that it waits for. Default 10.
+    pub rebound_ms: f64,
+
+    /// How long a request may be without its first byte, beyond three times what was expected,
+    /// before its prompt counts as prefilled. Default 2 s.
+    pub patience: Duration,
+    /// How far, as a factor up or down, a worker's prefill model may be learned away from
+    /// `prefill`. 1 to 1,000; 1 learns nothing. Default 8.
+    pub max_drift: f64,
+    /// How long a worker that comes to a fleet which serves already takes to bear its full
+    /// weight. Default 10 s.
+    pub slow_start: Duration,
+    /// Nodes on the ring for each unit of weight. 1 to 1,000. Default 100.
+    pub ring_nodes: u32,
+    /// In which time the demand for a static prefix, and with it the number of its workers on
+    /// the ring, is half forgotten. Above 0. Default 60 s.
+    pub half_life: Duration,
+
     /// Routers in front of these workers that share nothing with this one, itself included.
     /// 1 or more. Default 1.
     pub routers: u32,
@@ -62,8 +81,10 @@ pub struct Settings {
     /// Entries of the residency table for each worker. 1 or more. Default 2,048: simulated,
     /// more gains nothing.
     pub residency_per_worker: u32,
-    /// Workers remembered for one prefix. 1 to 16. Default 4.
-    pub workers_per_prefix: u32,
+    /// Decides where names lie in the residency table and nothing else. Clients choose names: a
+    /// router that serves strangers draws this number, so that nobody can aim at one spot.
+    /// Default 0.
+    pub table_seed: u64,
     /// Tokens that a worker's prefix cache holds while it has not said. 1 or more. Guess high:
     /// a belief held too long costs one miss, one dropped too soon costs every turn.
     /// Default 1,000,000.
@@ -85,12 +106,11 @@ pub struct Settings {
     /// cheapest, if it holds as much. Default 10, as one request in flight.
     pub near_tie_ms: f64,
 
-    /// Share of the prompt, 0..=1, that the home of the key is taken to hold when a keyed
-    /// request says nothing of where it has been and this router has not seen its key.
+    /// Share of the prompt, 0..=1, that the home of the key is taken to hold when there are other
+    /// `routers`, this one has not seen the key, and clients do not say where they have been.
     ///
-    /// Routers that share nothing then agree on where a conversation lives. Simulated: 0.8
-    /// halves the time to first token of four routers, but a single one loses 13 %. Default
-    /// 0, which is right for a single router.
+    /// Routers that share nothing then agree on where a conversation lives. Simulated: it halves
+    /// the time to first token of four routers, but a single one loses 13 %. Default 0.8.
     pub home_prior: f64,
     /// Share of the prompt, 0..=1, that the worker of a key's last request is taken to hold
     /// when the prompt has no names. Default 0.8.
@@ -181,6 +201,12 @@ impl Default for Settings {
             ageing: 0.2,
             max_held: 256,
             max_hold: Duration::from_secs(30),
+            rebound_ms: 10.0,
+            patience: Duration::from_secs(2),
+            max_drift: 8.0,
+            slow_start: Duration::from_secs(10),
+            ring_nodes: 100,
+            half_life: Duration::from_secs(60),
             routers: 1,
             high_watermark: 0.85,
             low_watermark: 0.65,
@@ -188,7 +214,7 @@ impl Default for Settings {
             stale_after: Duration::from_millis(1_500),
             hot_keep_share: 0.5,
             residency_per_worker: 2_048,
-            workers_per_prefix: 4,
+            table_seed: 0,
             cache_tokens_default: 1_000_000,
             fresh_share: 0.9,
             prefill: PrefillModel::default(),
@@ -196,7 +222,7 @@ impl Default for Settings {
             congestion_factor: 1.0,
             active_ms: 10.0,
             near_tie_ms: 10.0,
-            home_prior: 0.0,
+            home_prior: 0.8,
             session_share: 0.8,
             assumed_prompt_tokens: 2_048,
             max_prompt_tokens: 1_048_576,
@@ -273,16 +299,24 @@ impl Settings {
                 "more than nothing, such as three scrapes",
             ));
         }
+        at_least_one("hold_tokens", u64::from(self.hold_tokens))?;
+        within("ageing", self.ageing, 0.0..=10.0, "0 to 10")?;
+        within("rebound_ms", self.rebound_ms, 0.0..=1e9, "0 to 1e9 ms")?;
+        within("max_drift", self.max_drift, 1.0..=1e3, "1 to 1000")?;
+        if !(1..=1_000).contains(&self.ring_nodes) {
+            return Err(refuse("ring_nodes", self.ring_nodes, "1 to 1000"));
+        }
+        if self.half_life.is_zero() {
+            return Err(refuse(
+                "half_life",
+                "0",
+                "more than nothing, such as a minute",
+            ));
+        }
+        at_least_one("routers", u64::from(self.routers))?;
         let (tiny, share) = (f64::MIN_POSITIVE, "a share above 0 and up to 1");
         within("hot_keep_share", self.hot_keep_share, tiny..=1.0, share)?;
         at_least_one("residency_per_worker", u64::from(self.residency_per_worker))?;
-        if !(1..=16).contains(&self.workers_per_prefix) {
-            return Err(refuse(
-                "workers_per_prefix",
-                self.workers_per_prefix,
-                "1 to 16",
-            ));
-        }
         at_least_one("cache_tokens_default", self.cache_tokens_default)?;
         within(
             "fresh_share",
@@ -400,7 +434,12 @@ mod tests {
         check(|s| s.stale_after = Duration::ZERO, Some("stale_after"));
         check(|s| s.hot_keep_share = 0.0, Some("hot_keep_share"));
         check(|s| s.residency_per_worker = 0, Some("residency_per_worker"));
-        check(|s| s.workers_per_prefix = 17, Some("workers_per_prefix"));
+        check(|s| s.hold_tokens = 0, Some("hold_tokens"));
+        check(|s| s.ageing = -0.1, Some("ageing"));
+        check(|s| s.max_drift = 0.5, Some("max_drift"));
+        check(|s| s.ring_nodes = 0, Some("ring_nodes"));
+        check(|s| s.half_life = Duration::ZERO, Some("half_life"));
+        check(|s| s.routers = 0, Some("routers"));
         check(|s| s.cache_tokens_default = 0, Some("cache_tokens_default"));
         check(|s| s.fresh_share = 2.1, Some("fresh_share"));
         check(

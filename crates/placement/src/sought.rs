@@ -2,8 +2,8 @@
 
 use headwater_signature::{RouteEcho, Signature};
 
+use crate::name::Name;
 use crate::request::{KeySource, Request};
-use crate::residency::Name;
 use crate::settings::Settings;
 
 /// A request, read once under the settings.
@@ -121,8 +121,36 @@ impl<'a> Sought<'a> {
         })
     }
 
+    /// Every name that its prompt brings to a worker, the longest first, then its key's.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Name> {
+        self.rungs().map(|(name, _)| name).chain(self.session())
+    }
+
+    /// The same with what each stands for; a key that only remembers where a conversation was
+    /// stands for nothing.
+    pub(crate) fn names_with_tokens(
+        &self,
+        settings: &Settings,
+    ) -> impl Iterator<Item = (Name, u32)> {
+        let tokens = match self.by {
+            By::Key(_) => self.share(settings.session_share),
+            By::Rungs(_) | By::Nothing => 0,
+        };
+        self.rungs()
+            .chain(self.session().map(move |name| (name, tokens)))
+    }
+
+    /// The name of its shortest prefix: what it has in common with most others.
+    pub(crate) fn static_prefix(&self) -> Option<Name> {
+        let By::Rungs(signature) = self.by else {
+            return None;
+        };
+        let shortest = signature.rungs().first()?;
+        Some(Name::prefix(shortest.hash, signature.fingerprint()))
+    }
+
     /// The name that the table keeps its key under.
-    pub(crate) fn session(&self) -> Option<Name> {
+    fn session(&self) -> Option<Name> {
         match self.by {
             By::Key(key) => Some(Name::session(key)),
             By::Rungs(_) | By::Nothing => self.conversation.map(Name::session),

@@ -3,8 +3,8 @@
 //! Both rules look at one worker at a time, never at the fleet as a whole: with everybody busy,
 //! spreading requests would only make everybody cold as well.
 
-use crate::prospect::Prospect;
 use crate::settings::Settings;
+use crate::survey::{Prospect, Survey};
 
 /// A choice, and what led away from the worker that the prompt would have gone to at rest.
 #[derive(Clone, Copy, Debug)]
@@ -28,43 +28,41 @@ pub(crate) enum Spilled {
 
 impl<'p, 'w> Choice<'p, 'w> {
     pub(crate) fn unspilled(prospect: &'p Prospect<'w>) -> Self {
-        Self {
-            prospect,
-            spilled: Spilled::No,
-        }
+        let spilled = Spilled::No;
+        Self { prospect, spilled }
     }
 }
 
-/// Takes the cheapest of the prospects, which are in order of preference, unless a rule forbids.
+/// Takes the cheapest that is not barred, or another one if that one is over its queue limit.
+/// With every worker barred, none is.
 pub(crate) fn choose<'p, 'w>(
-    prospects: &'p [Prospect<'w>],
+    survey: &'p Survey<'w>,
     settings: &Settings,
 ) -> Option<Choice<'p, 'w>> {
-    let first = cheapest(prospects.iter(), settings)?;
-    // A hot worker keeps what it holds and gets nothing else; if all are hot, heat says nothing.
-    let all_barred = prospects.iter().all(Prospect::is_barred);
-    let open = || {
-        prospects
-            .iter()
-            .filter(move |p| all_barred || !p.is_barred())
+    let all = || survey.prospects.iter();
+    let all_barred = all().all(Prospect::is_barred);
+    let open = || all().filter(move |p| all_barred || !p.is_barred());
+    let first = cheapest(survey, open(), settings)?;
+    let queue = Queue::of(survey, settings);
+    let prospect = match queue.is_over(first) {
+        true => survey.preferred(open().filter(|p| queue.relieves(p, first))),
+        false => None,
     };
-    let cheapest_open = cheapest(open(), settings)?;
-    let queue = Queue::of(prospects, settings);
-    let relief = || open().find(|p| queue.relieves(p, cheapest_open));
-    let prospect = match queue.is_over(cheapest_open) {
-        true => relief().unwrap_or(cheapest_open),
-        false => cheapest_open,
+    let prospect = prospect.unwrap_or(first);
+    let wanted = match fullest(survey) {
+        Some(fullest) => fullest,
+        None if all().any(Prospect::is_barred) => cheapest(survey, all(), settings)?,
+        None => first,
     };
-    let wanted = fullest(prospects).unwrap_or(first);
     Some(Choice {
         prospect,
         spilled: spilled(wanted, prospect, &queue),
     })
 }
 
-/// The worker that holds most of the prompt; the most preferred of equals, nobody if none holds any.
-fn fullest<'p, 'w>(prospects: &'p [Prospect<'w>]) -> Option<&'p Prospect<'w>> {
-    let holders = prospects.iter().filter(|p| p.belief.tokens > 0);
+/// The worker that holds most of the prompt; the first of equals, nobody if none holds any.
+fn fullest<'p, 'w>(survey: &'p Survey<'w>) -> Option<&'p Prospect<'w>> {
+    let holders = survey.prospects.iter().filter(|p| p.belief.tokens > 0);
     // `max_by_key` takes the last of equals.
     holders.rev().max_by_key(|p| p.belief.tokens)
 }
@@ -85,63 +83,73 @@ fn spilled(wanted: &Prospect<'_>, chosen: &Prospect<'_>, queue: &Queue<'_>) -> S
 }
 
 /// The baseline: fewest of our own requests for the weight, ties by turn.
-pub(crate) fn fewest_requests<'p, 'w>(prospects: &'p [Prospect<'w>]) -> Option<Choice<'p, 'w>> {
-    let queue = |p: &Prospect<'_>| f64::from(p.worker.own.in_flight) / p.worker.weight;
-    prospects
+pub(crate) fn fewest_requests<'p, 'w>(survey: &'p Survey<'w>) -> Option<Choice<'p, 'w>> {
+    let queue = |p: &Prospect<'_>| {
+        let own = p.worker.own;
+        f64::from(own.in_flight + own.held) / p.worker.weight
+    };
+    let fewest = survey
+        .prospects
         .iter()
-        .min_by(|a, b| queue(a).total_cmp(&queue(b)))
-        .map(Choice::unspilled)
+        .min_by(|a, b| queue(a).total_cmp(&queue(b)));
+    fewest.map(Choice::unspilled)
 }
 
-/// The least cost; among near ties the most preferred, if it holds as much.
+/// The least cost; among near ties the home of the key, if it holds as much; among exact ones
+/// the one that the key prefers.
 fn cheapest<'p, 'w: 'p>(
-    open: impl Iterator<Item = &'p Prospect<'w>>,
+    survey: &Survey<'w>,
+    open: impl Iterator<Item = &'p Prospect<'w>> + Clone,
     settings: &Settings,
 ) -> Option<&'p Prospect<'w>> {
-    let mut open = open.peekable();
-    let home = *open.peek()?;
-    let best = open.min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))?;
-    let near = home.cost_ms <= best.cost_ms + settings.near_tie_ms;
-    let goes_home = home.preferred() && near && home.belief.tokens >= best.belief.tokens;
-    Some(if goes_home { home } else { best })
+    let best = open
+        .clone()
+        .min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))?;
+    let near = |p: &Prospect<'_>| {
+        p.cost_ms <= best.cost_ms + settings.near_tie_ms && p.belief.tokens >= best.belief.tokens
+    };
+    let is_rival = |p: &Prospect<'_>| p.worker.slot != best.worker.slot && near(p);
+    // Whoever is alone needs no order, and the order is the dearest part of a decision.
+    if survey.key.is_none() || !open.clone().any(is_rival) {
+        return Some(best);
+    }
+    let home = survey.preferred(open.clone())?;
+    if near(home) {
+        return Some(home);
+    }
+    survey.preferred(open.filter(|p| p.cost_ms <= best.cost_ms))
 }
 
 /// How long queues may be for one decision.
 #[derive(Clone, Copy, Debug)]
-struct Queue<'s> {
+pub(crate) struct Queue<'s> {
     settings: &'s Settings,
-    /// Requests for each unit of weight, the new one included, above which a worker has more
-    /// than its share.
     share: f64,
 }
 
 impl<'s> Queue<'s> {
-    fn of(prospects: &[Prospect<'_>], settings: &'s Settings) -> Self {
-        let requests: f64 = prospects.iter().map(|p| f64::from(p.in_flight)).sum();
-        let weights: f64 = prospects.iter().map(|p| p.worker.weight).sum();
-        Self {
-            settings,
-            share: settings.fair_share_factor * (requests + 1.0) / weights,
-        }
+    pub(crate) fn of(survey: &Survey<'_>, settings: &'s Settings) -> Self {
+        let share = survey.share;
+        Self { settings, share }
     }
 
     /// Whether a worker must be relieved of one more request: it is over its limit, and over its
     /// share as well.
-    fn is_over(&self, prospect: &Prospect<'_>) -> bool {
-        let share = self.share * prospect.worker.weight;
+    pub(crate) fn is_over(&self, prospect: &Prospect<'_>) -> bool {
+        let share = self.share * prospect.bears;
         !self.has_room(prospect) && f64::from(prospect.in_flight) + 1.0 > share
     }
 
     /// Whether a worker can take what the first choice may not have: it stays within the limit
     /// and has clearly less to do. With everybody over the limit nobody can, so that affinity
     /// survives.
-    fn relieves(&self, prospect: &Prospect<'_>, first: &Prospect<'_>) -> bool {
+    pub(crate) fn relieves(&self, prospect: &Prospect<'_>, first: &Prospect<'_>) -> bool {
         let gap = first.queue() - prospect.queue();
         self.has_room(prospect) && gap >= f64::from(self.settings.spill_gap)
     }
 
     fn has_room(&self, prospect: &Prospect<'_>) -> bool {
-        let limit = f64::from(self.settings.max_ongoing) * prospect.worker.weight;
+        let limit = f64::from(self.settings.max_ongoing) * prospect.bears;
         f64::from(prospect.in_flight) + 1.0 <= limit
     }
 }

@@ -2,6 +2,7 @@
 
 use headwater_signature::RouteTag;
 
+use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
 use crate::fleet::Fleet;
 use crate::id::{At, Generation, WorkerId};
@@ -31,6 +32,10 @@ pub struct WorkerView {
     pub waiting: u32,
     /// Uncached prompt tokens of those that have had none.
     pub uncached_tokens: u64,
+    /// Requests that wait for it at the caller.
+    pub held: u32,
+    /// What prefill costs there, as far as it has been learned.
+    pub prefill: PrefillModel,
     /// Milliseconds until all prefill there is done, as far as is known.
     pub pending_ms: f64,
     /// What its engine said last, without values that cannot be.
@@ -46,7 +51,7 @@ impl Fleet {
     pub fn workers(&self) -> impl Iterator<Item = WorkerView> {
         let mut views: Vec<_> = self
             .workers
-            .values()
+            .iter()
             .map(|worker| self.view(worker))
             .collect();
         views.sort_by(|a, b| a.name.cmp(&b.name).then(a.id.cmp(&b.id)));
@@ -56,7 +61,7 @@ impl Fleet {
     /// One worker, if it is there.
     #[must_use]
     pub fn worker(&self, id: WorkerId) -> Option<WorkerView> {
-        self.workers.get(&id).map(|worker| self.view(worker))
+        self.workers.get(id).map(|worker| self.view(worker))
     }
 
     /// Names in the residency table.
@@ -77,10 +82,12 @@ impl Fleet {
             in_flight: worker.own.in_flight,
             waiting: worker.own.waiting,
             uncached_tokens: worker.own.uncached_tokens,
-            pending_ms: worker.pending_ms(self.latest, &self.settings),
+            held: worker.own.held,
+            prefill: worker.prefill,
+            pending_ms: worker.pending_ms(self.latest),
             reported: worker.report.map(|(_, report)| report),
             reported_at: worker.report.map(|(at, _)| at),
-            residency: self.residency.held_by(worker.id),
+            residency: self.residency.held_by(worker.slot),
         }
     }
 }

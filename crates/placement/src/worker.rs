@@ -5,30 +5,45 @@ use headwater_signature::RouteTag;
 use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
 use crate::id::{At, Generation, WorkerId};
-use crate::residency::Wear;
+use crate::rate::{Rate, Sample};
+use crate::residency::{Slot, Stamp, Wear};
 use crate::settings::Settings;
 use crate::watermark::Watermark;
 
-/// One worker.
+/// One worker. What every decision reads comes first.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) id: WorkerId,
-    pub(crate) name: String,
+    pub(crate) slot: Slot,
+    pub(crate) state: WorkerState,
     /// Positive and finite.
     pub(crate) weight: f64,
-    pub(crate) state: WorkerState,
-    pub(crate) generation: Generation,
-    /// What a client echoes to come back here.
-    pub(crate) tag: RouteTag,
-    /// What prefill costs here. Constant until it is learned from first-byte times.
-    pub(crate) prefill: PrefillModel,
     /// Our own requests.
     pub(crate) own: Load,
+    others: Others,
+    /// What prefill costs here, as far as it has been learned.
+    pub(crate) prefill: PrefillModel,
     pub(crate) watermark: Watermark,
-    pub(crate) report: Option<(At, Report)>,
-    cache_tokens: Option<u64>,
+    /// Since when it has been working itself up to its full share.
+    ramp_from: Option<At>,
+    /// What a client echoes to come back here.
+    pub(crate) tag: RouteTag,
     sent_tokens: u64,
-    others: Option<(At, Others)>,
+    limit_units: u32,
+    /// Counts the lives of whatever had this slot: what began in another one warms no cache here.
+    pub(crate) life: u32,
+    pub(crate) ready_since: Option<At>,
+    /// When the latest first byte came: the next prefill begins there at the earliest.
+    pub(crate) first_byte_at: At,
+    cache_tokens: Option<u64>,
+    /// Factor on the size of the cache, learned from what the engine says it had found.
+    cache_factor: f64,
+    /// Prefixes that should have been there in a row, and were not.
+    pub(crate) surprises: u8,
+    rate: Rate,
+    pub(crate) generation: Generation,
+    pub(crate) report: Option<(At, Report)>,
+    pub(crate) name: String,
 }
 
 /// The requests that this fleet has sent to a worker and that have not ended.
@@ -39,53 +54,78 @@ pub(crate) struct Load {
     pub(crate) waiting: u32,
     pub(crate) uncached_tokens: u64,
     pub(crate) pending_us: u64,
+    /// Requests that wait for it at the caller, with their expected prefill.
+    pub(crate) held: u32,
+    pub(crate) held_us: u64,
 }
 
 /// What a worker had to do beyond our own requests when it last reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Others {
+    until: At,
     in_flight: u32,
     waiting: u32,
+    pending_ms: f64,
 }
 
 impl Worker {
-    pub(crate) fn new(id: WorkerId, name: &str, weight: f64, settings: &Settings) -> Self {
+    pub(crate) fn new(id: WorkerId, slot: Slot, name: &str, settings: &Settings) -> Self {
         let generation = Generation::default();
-        Self {
+        let mut worker = Self {
             id,
-            name: name.to_owned(),
-            weight: sound_weight(weight),
+            slot,
             state: WorkerState::Starting,
-            generation,
-            tag: RouteTag::of(name, generation.started),
-            prefill: settings.prefill,
+            weight: 1.0,
             own: Load::default(),
+            others: Others::default(),
+            prefill: settings.prefill,
             watermark: Watermark::default(),
-            report: None,
-            cache_tokens: None,
+            ramp_from: None,
+            tag: RouteTag::of(name, generation.started),
             sent_tokens: 0,
-            others: None,
-        }
+            limit_units: 0,
+            life: 0,
+            ready_since: None,
+            first_byte_at: At::default(),
+            cache_tokens: None,
+            cache_factor: 1.0,
+            surprises: 0,
+            rate: Rate::of_weight(1.0),
+            generation,
+            report: None,
+            name: name.to_owned(),
+        };
+        worker.set_limit(settings);
+        worker
     }
 
-    pub(crate) fn reweigh(&mut self, weight: f64) {
-        self.weight = sound_weight(weight);
+    pub(crate) fn reweigh(&mut self, weight: f64, settings: &Settings) {
+        let weight = sound_weight(weight);
+        if weight.to_bits() != self.weight.to_bits() {
+            self.weight = weight;
+            self.rate = Rate::of_weight(weight);
+            self.prefill = self.rate.applied(&settings.prefill);
+        }
     }
 
     /// Begins another life: an empty cache, and nothing reported of it yet. Our own requests
     /// stay counted until the caller says how each of them ended.
-    pub(crate) fn restart(&mut self, generation: Generation) {
+    pub(crate) fn restart(&mut self, generation: Generation, settings: &Settings) {
         self.generation = generation;
         self.tag = RouteTag::of(&self.name, generation.started);
         self.watermark = Watermark::default();
         self.report = None;
+        self.others = Others::default();
+        self.life = self.life.wrapping_add(1);
         self.cache_tokens = None;
-        self.sent_tokens = 0;
-        self.others = None;
+        self.cache_factor = 1.0;
+        self.surprises = 0;
+        self.set_limit(settings);
     }
 
-    /// Takes what the engine says; a value that cannot be is one that is missing.
-    pub(crate) fn take(&mut self, at: At, report: Report, settings: &Settings) {
+    /// Takes what the engine says; a value that cannot be is one that is missing. A waiting
+    /// request of others counts `typical_ms` if the engine does not say how much it has.
+    pub(crate) fn take(&mut self, at: At, report: Report, typical_ms: f64, settings: &Settings) {
         let kv_use = report.kv_use.filter(|kv| (0.0..=1.0).contains(kv));
         let cache_tokens = report.cache_tokens.filter(|tokens| *tokens > 0);
         self.report = Some((
@@ -99,48 +139,81 @@ impl Worker {
         if let Some(kv_use) = kv_use {
             self.watermark.sample(at, kv_use, settings);
         }
-        self.cache_tokens = cache_tokens.or(self.cache_tokens);
-        if report.running.is_some() || report.waiting.is_some() {
-            let waiting = report.waiting.unwrap_or(0);
-            let all = report.running.unwrap_or(0).saturating_add(waiting);
-            // Our own come and go between reports and are counted exactly, so only what
-            // exceeds them is kept.
-            let in_flight = all.saturating_sub(self.own.in_flight);
-            let waiting = waiting.saturating_sub(self.own.waiting);
-            self.others = Some((at, Others { in_flight, waiting }));
+        if cache_tokens.is_some() && cache_tokens != self.cache_tokens {
+            self.cache_tokens = cache_tokens;
+            self.set_limit(settings);
+        }
+        if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
+            self.others = self.beyond_own(at, report, typical_ms, settings);
         }
     }
 
-    /// Requests there: our own, and others' while the report that told of them is fresh.
-    pub(crate) fn in_flight(&self, at: At, settings: &Settings) -> u32 {
-        self.own
-            .in_flight
-            .saturating_add(self.others(at, settings).in_flight)
+    /// Our own come and go between reports and are counted exactly, so only what exceeds them
+    /// is kept.
+    fn beyond_own(&self, at: At, report: Report, typical_ms: f64, settings: &Settings) -> Others {
+        let waiting = report.waiting.unwrap_or(0);
+        let all = report.running.unwrap_or(0).saturating_add(waiting);
+        let waiting = waiting.saturating_sub(self.own.waiting);
+        let pending_ms = match report.pending_tokens {
+            Some(tokens) => {
+                let tokens = tokens.saturating_sub(self.own.uncached_tokens);
+                tokens as f64 * self.prefill.token_ms
+            }
+            None => f64::from(waiting) * typical_ms,
+        };
+        Others {
+            until: at.after(settings.stale_after),
+            in_flight: all.saturating_sub(self.own.in_flight),
+            waiting,
+            pending_ms: pending_ms.min(HOUR_MS),
+        }
+    }
+
+    /// Requests there: our own, held ones too, and others' while the report of them is fresh.
+    pub(crate) fn in_flight(&self, at: At) -> u32 {
+        let own = self.own.in_flight.saturating_add(self.own.held);
+        own.saturating_add(self.others(at).in_flight)
     }
 
     /// Requests there that wait for their first byte, likewise.
-    pub(crate) fn waiting(&self, at: At, settings: &Settings) -> u32 {
-        self.own
-            .waiting
-            .saturating_add(self.others(at, settings).waiting)
+    pub(crate) fn waiting(&self, at: At) -> u32 {
+        let own = self.own.waiting.saturating_add(self.own.held);
+        own.saturating_add(self.others(at).waiting)
     }
 
     /// Milliseconds of prefill that come before a new request's, likewise.
-    pub(crate) fn pending_ms(&self, at: At, settings: &Settings) -> f64 {
-        let others = f64::from(self.others(at, settings).waiting);
-        self.own.pending_us as f64 / 1_000.0
-            + others * self.prefill.ms(settings.assumed_prompt_tokens, 0)
+    pub(crate) fn pending_ms(&self, at: At) -> f64 {
+        (self.own.pending_us + self.own.held_us) as f64 / 1_000.0 + self.others(at).pending_ms
     }
 
     /// How far its cache has been overwritten.
-    pub(crate) fn wear(&self, settings: &Settings) -> Wear {
-        let cache = self.cache_tokens.unwrap_or(settings.cache_tokens_default);
-        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
-        let limit_tokens = (cache as f64 * settings.fresh_share) as u64;
-        Wear {
-            sent_tokens: self.sent_tokens,
-            limit_tokens,
+    pub(crate) fn wear(&self) -> Wear {
+        #[expect(clippy::cast_possible_truncation, reason = "a stamp wraps")]
+        let now = Stamp((self.sent_tokens / UNIT) as u32);
+        let limit = self.limit_units;
+        Wear { now, limit }
+    }
+
+    /// The share of its weight that it can bear now: less than 1 for a while after a cold start.
+    pub(crate) fn ramp(&self, at: At, settings: &Settings) -> f64 {
+        let Some(from) = self.ramp_from else {
+            return 1.0;
+        };
+        let whole = settings.slow_start.as_secs_f64();
+        let passed = at.since(from).as_secs_f64();
+        if passed >= whole {
+            return 1.0;
         }
+        FIRST_SHARE + (1.0 - FIRST_SHARE) * passed / whole
+    }
+
+    /// Begins to serve: at once, or slowly beside others that are warm.
+    pub(crate) fn begin_serving(&mut self, at: At, beside: Beside) {
+        self.ready_since = Some(at);
+        self.ramp_from = match beside {
+            Beside::Warm => Some(at),
+            Beside::Nobody => None,
+        };
     }
 
     /// A request begins here.
@@ -164,13 +237,67 @@ impl Worker {
         self.own.in_flight -= 1;
     }
 
-    fn others(&self, at: At, settings: &Settings) -> Others {
-        match self.others {
-            Some((told, others)) if at.since(told) <= settings.stale_after => others,
-            _ => Others::default(),
+    /// Learns how fast it prefills.
+    pub(crate) fn timed(&mut self, sample: Sample, settings: &Settings) {
+        self.rate
+            .learn(&settings.prefill, sample, settings.max_drift);
+        self.prefill = self.rate.applied(&settings.prefill);
+    }
+
+    /// A prefix was found gone within the limit, or still there beyond it.
+    pub(crate) fn cache_holds(&mut self, found: Found, settings: &Settings) {
+        let toward = match found {
+            Found::Gone => 0.9,
+            Found::Kept => 1.1,
+        };
+        self.cache_factor = (self.cache_factor * toward).clamp(1.0 / 8.0, 4.0);
+        self.set_limit(settings);
+    }
+
+    fn set_limit(&mut self, settings: &Settings) {
+        let cache = self.cache_tokens.unwrap_or(settings.cache_tokens_default) as f64;
+        // What other routers send wears it as well, and nobody tells us of it.
+        let ours = settings.fresh_share / f64::from(settings.routers);
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+        let units = (cache * ours * self.cache_factor) as u64 / UNIT;
+        self.limit_units = u32::try_from(units).unwrap_or(u32::MAX / 2).max(1);
+    }
+
+    fn others(&self, at: At) -> Others {
+        if at <= self.others.until {
+            self.others
+        } else {
+            Others::default()
         }
     }
 }
+
+/// What serves already when a worker begins to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Others that have served for a while.
+    Warm,
+    /// Nobody, or others that are as new.
+    Nobody,
+}
+
+/// What the engine's word says of the size of its cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A prefix that was believed to be there was not.
+    Gone,
+    /// One that was believed to be gone was there.
+    Kept,
+}
+
+/// Tokens of one unit of a stamp.
+const UNIT: u64 = 16;
+
+/// What a worker bears at the beginning of its slow start.
+const FIRST_SHARE: f64 = 0.1;
+
+/// No queue is longer, so that sums stay finite.
+const HOUR_MS: f64 = 3.6e6;
 
 /// A weight that nothing divides by zero with.
 fn sound_weight(weight: f64) -> f64 {

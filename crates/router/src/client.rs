@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::answer;
 use crate::head_scan::{Head, HeadScan};
+use crate::spoken::Spoken;
 use crate::transport::Transport;
 
 /// What the connection's thread and its transport both know of it. Times are counted in the
@@ -28,13 +29,6 @@ pub(crate) struct Client {
     blocked_since: Cell<Option<u64>>,
     finishing: Cell<bool>,
     waker: RefCell<Option<Waker>>,
-}
-
-/// What a client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spoken {
-    Http1,
-    Http2,
 }
 
 /// What is awaited of the client.

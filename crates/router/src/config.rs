@@ -69,6 +69,12 @@ pub struct Config {
     /// Where a worker's load is read.
     #[serde(default)]
     pub metrics: MetricsConfig,
+    /// The certificate that clients see. Default: no TLS.
+    #[serde(default)]
+    pub tls: Option<TlsConfig>,
+    /// How workers whose URL begins with `https` are known.
+    #[serde(default)]
+    pub worker_tls: WorkerTlsConfig,
     /// What a client may cost.
     #[serde(default)]
     pub limits: LimitsConfig,
@@ -209,6 +215,26 @@ pub struct MetricsConfig {
     pub interval_ms: u64,
 }
 
+/// The certificate that clients see; read again when a file changes and on a reload.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TlsConfig {
+    /// A PEM file: the certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// A PEM file: its private key.
+    pub key: PathBuf,
+}
+
+/// How workers behind TLS are known. Their names are always checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkerTlsConfig {
+    /// A PEM file with the authorities to believe. Default: those of the system.
+    pub ca: Option<PathBuf>,
+}
+
 /// What a client may cost.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -255,6 +281,8 @@ impl Config {
             breaker: BreakerConfig::default(),
             health: HealthConfig::default(),
             metrics: MetricsConfig::default(),
+            tls: None,
+            worker_tls: WorkerTlsConfig::default(),
             limits: LimitsConfig::default(),
             drain_seconds: value::default_drain_seconds(),
         }
@@ -298,13 +326,15 @@ impl Config {
 
     fn settings(&self, policy: Policy, placement: &PlacementConfig) -> Settings {
         Settings {
-            policy: policy,
+            policy,
             // This router hands everything over at once; it has no waiting room yet.
             order: Order::Off,
             max_ongoing: placement.max_ongoing,
             high_watermark: placement.high_watermark,
             low_watermark: placement.low_watermark,
             home_prior: placement.home_prior,
+            // The prior is for routers that share nothing; whoever sets it has some.
+            routers: if placement.home_prior > 0.0 { 2 } else { 1 },
             stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
             ..Settings::default()
         }

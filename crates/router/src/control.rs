@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
+use std::time::Duration;
 
-use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -21,7 +21,6 @@ use crate::watch;
 /// Runs until the other end of `stop` is dropped or used.
 pub(crate) fn run(
     shared: Arc<Shared>,
-    client: Client,
     admin: Option<(StdListener, Access)>,
     stop: oneshot::Receiver<()>,
 ) -> io::Result<()> {
@@ -35,8 +34,9 @@ pub(crate) fn run(
             tokio::spawn(remember(Arc::clone(&shared)));
         }
         discover::begin(&shared);
+        tokio::spawn(follow_certificate(Arc::clone(&shared)));
         tokio::select! {
-            () = follow_roster(&shared, &client) => {}
+            () = follow_roster(&shared) => {}
             _ = stop => {}
         }
         Ok(())
@@ -53,8 +53,20 @@ async fn remember(shared: Arc<Shared>) {
     }
 }
 
+/// Reads the certificate again when its files change.
+async fn follow_certificate(shared: Arc<Shared>) {
+    /// Certificates are renewed weeks before they end.
+    const LOOK: Duration = Duration::from_secs(2);
+    while let Some(certificate) = &shared.certificate {
+        tokio::time::sleep(LOOK).await;
+        if certificate.has_changed() {
+            shared.reload_certificate();
+        }
+    }
+}
+
 /// Keeps two questions going for each worker that is known.
-async fn follow_roster(shared: &Arc<Shared>, client: &Client) {
+async fn follow_roster(shared: &Arc<Shared>) {
     let mut changed = shared.roster_changed.subscribe();
     let mut asked: BTreeMap<u64, [AbortHandle; 2]> = BTreeMap::new();
     loop {
@@ -69,11 +81,11 @@ async fn follow_roster(shared: &Arc<Shared>, client: &Client) {
         });
         for endpoint in endpoints {
             asked.entry(endpoint.serial).or_insert_with(|| {
-                let of = || (Arc::clone(shared), Arc::clone(&endpoint), client.clone());
-                let (shared, worker, client) = of();
-                let metrics = tokio::spawn(watch::metrics(shared, worker, client));
-                let (shared, worker, client) = of();
-                let health = tokio::spawn(watch::health(shared, worker, client));
+                let of = || (Arc::clone(shared), Arc::clone(&endpoint));
+                let (shared, worker) = of();
+                let metrics = tokio::spawn(watch::metrics(shared, worker));
+                let (shared, worker) = of();
+                let health = tokio::spawn(watch::health(shared, worker));
                 [metrics.abort_handle(), health.abort_handle()]
             });
         }

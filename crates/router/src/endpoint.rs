@@ -4,12 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use headwater_placement::{At, WorkerId};
+use hyper::Uri;
 use hyper::header::HeaderValue;
+use hyper::http::uri::PathAndQuery;
 
 use crate::config::WorkerConfig;
 use crate::counters::Count;
 use crate::model_pool::PoolId;
-use crate::worker_url::WorkerUrl;
+use crate::worker_url::{Scheme, WorkerUrl};
 
 /// A worker's address, and counts that need no lock.
 pub(crate) struct Endpoint {
@@ -60,6 +62,20 @@ impl Endpoint {
             suspected: AtomicBool::new(false),
             answered_at: AtomicU64::new(0),
         }
+    }
+
+    /// A path at this worker as HTTP/2 wants it: with the scheme and the host.
+    pub(crate) fn absolute(&self, path: Option<PathAndQuery>) -> Uri {
+        let scheme = match self.url.scheme() {
+            Scheme::Https => "https",
+            Scheme::Http | Scheme::H2c => "http",
+        };
+        Uri::builder()
+            .scheme(scheme)
+            .authority(self.url.authority())
+            .path_and_query(path.unwrap_or_else(|| PathAndQuery::from_static("/")))
+            .build()
+            .unwrap_or_default()
     }
 
     /// Its connections are not worth keeping any more.

@@ -112,9 +112,9 @@ pub enum RouterError {
         /// Why.
         source: io::Error,
     },
-    /// The client of scrapes and health checks could not be made.
-    Client {
-        /// Why.
+    /// A certificate or a key cannot be used.
+    Tls {
+        /// Which and why.
         message: String,
     },
 }
@@ -135,9 +135,7 @@ impl fmt::Display for RouterError {
             Self::Thread { source } => {
                 write!(f, "cannot start a thread: {source}; lower `threads`")
             }
-            Self::Client { message } => {
-                write!(f, "cannot set up the client of health checks: {message}")
-            }
+            Self::Tls { message } => write!(f, "TLS: {message}"),
         }
     }
 }
@@ -146,7 +144,7 @@ impl Error for RouterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Bind { source, .. } | Self::Thread { source } => Some(source),
-            Self::AdminToken { .. } | Self::Placement { .. } | Self::Client { .. } => None,
+            Self::AdminToken { .. } | Self::Placement { .. } | Self::Tls { .. } => None,
         }
     }
 }

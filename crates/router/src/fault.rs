@@ -85,6 +85,7 @@ impl Fault {
                 .source()
                 .is_some_and(<dyn std::error::Error>::is::<io::Error>);
         match connection {
+            Connection::Shared => Self::StaleConnection,
             Connection::Kept if cut => Self::StaleConnection,
             Connection::Fresh if cut => Self::Closed,
             Connection::Kept | Connection::Fresh => Self::Garbled,
@@ -194,6 +195,8 @@ impl Fault {
 pub(crate) enum Connection {
     Fresh,
     Kept,
+    /// It carries others at the same time, and ends by an error of its own.
+    Shared,
 }
 
 #[cfg(test)]

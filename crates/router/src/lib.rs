@@ -30,6 +30,7 @@ mod router;
 mod answer;
 mod breaker;
 mod client;
+mod dial;
 mod fault;
 mod head_scan;
 mod headers;
@@ -40,6 +41,8 @@ mod proxy;
 mod relay;
 mod retry;
 mod serve;
+mod spoken;
+mod tls;
 mod transport;
 mod upload;
 
@@ -66,6 +69,7 @@ mod discover;
 mod dns;
 mod engines;
 pub mod exposition;
+mod probe;
 mod resolv_conf;
 mod watch;
 
@@ -80,9 +84,9 @@ mod worker_url;
 
 pub use config::{
     BodyKey, BreakerConfig, Config, HealthConfig, LimitsConfig, MetricsConfig, On429,
-    PlacementConfig, RetryConfig, WorkerConfig,
+    PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
-pub use worker_url::WorkerUrl;
+pub use worker_url::{Scheme, WorkerUrl};

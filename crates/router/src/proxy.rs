@@ -7,7 +7,7 @@ use std::time::Duration;
 use headwater_placement::WorkerId;
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::time::timeout;
@@ -22,7 +22,7 @@ use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
-use crate::pool::{Channel, Pool, connect};
+use crate::pool::{Channel, Pool};
 use crate::relay::{Answer, Download, Relay};
 use crate::roster::{Health, Placed};
 use crate::shared::Shared;
@@ -178,7 +178,7 @@ impl Proxy {
             }
         }
         self.shared.counters.upstream_connects.add(1);
-        let channel = connect(endpoint).await?;
+        let channel = self.pool.connect(endpoint).await?;
         self.send(channel, Connection::Fresh, endpoint, outgoing)
             .await
     }
@@ -194,8 +194,11 @@ impl Proxy {
         *request.method_mut() = outgoing.head.method.clone();
         *request.uri_mut() = outgoing.head.uri.clone();
         *request.headers_mut() = outgoing.head.headers.clone();
-        request.headers_mut().insert(HOST, endpoint.host.clone());
-        let sent = self.in_time(channel.sender.send_request(request)).await?;
+        let sent = self.in_time(channel.send(request, endpoint)).await?;
+        let connection = match connection {
+            Connection::Kept if channel.is_shared() => Connection::Shared,
+            connection => connection,
+        };
         let response = sent
             .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
         endpoint.answered(self.shared.now());

@@ -7,7 +7,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
-use reqwest::Client;
 use tokio::sync::{oneshot, watch as channel};
 
 use crate::admin_access::{Access, Token};
@@ -20,12 +19,10 @@ use crate::model_pool::PoolId;
 use crate::roster::Origin;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
-use crate::watch;
 
 /// A router that has its addresses and waits to run.
 pub struct Router {
     shared: Arc<Shared>,
-    client: Client,
     listeners: Vec<TcpListener>,
     admin: Option<(TcpListener, Access)>,
     local_addr: SocketAddr,
@@ -57,7 +54,6 @@ impl Router {
         let admin_addr = admin.as_ref().and_then(|admin| admin.local_addr().ok());
         let admin = admin.zip(access(&config, admin_addr)?);
         Ok(Self {
-            client: watch::client()?,
             shared: Arc::new(Shared::new(config)?),
             listeners,
             admin,
@@ -93,9 +89,9 @@ impl Router {
     /// A thread could not be started.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RouterError> {
         let (stop_control, stopped) = oneshot::channel();
-        let (shared, client, admin) = (Arc::clone(&self.shared), self.client, self.admin);
+        let (shared, admin) = (Arc::clone(&self.shared), self.admin);
         let control = spawn("headwater-control", move || {
-            control::run(shared, client, admin, stopped)
+            control::run(shared, admin, stopped)
         })?;
         let phase = channel::Sender::new(Phase::Serving);
         let mut serving = Vec::with_capacity(self.listeners.len());
@@ -125,6 +121,7 @@ impl Handle {
             self.0.set_workers(PoolId(index), Origin::Config, workers);
         }
         self.0.counters.reloads.add(1);
+        self.0.reload_certificate();
         let old = &self.0.config;
         let differs = [
             ("listen", old.listen != config.listen),
@@ -147,6 +144,8 @@ impl Handle {
             ("breaker", old.breaker != config.breaker),
             ("health", old.health != config.health),
             ("metrics", old.metrics != config.metrics),
+            ("tls", old.tls != config.tls),
+            ("worker_tls", old.worker_tls != config.worker_tls),
             ("limits", old.limits != config.limits),
             ("drain_seconds", old.drain_seconds != config.drain_seconds),
         ];

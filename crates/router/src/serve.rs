@@ -9,7 +9,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -17,12 +16,14 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::TlsStream;
 
 use crate::answer;
-use crate::client::{Client, ClientStream, Patience, Spoken, Turn};
+use crate::client::{Client, ClientStream, Patience, Turn};
 use crate::pool::Pool;
 use crate::proxy::Proxy;
 use crate::shared::Shared;
+use crate::spoken::{LocalExecutor, Spoken};
 use crate::transport::Transport;
 
 /// How often a thread looks for slow clients and idle connections.
@@ -52,8 +53,8 @@ pub(crate) fn run(
         .build()?;
     let thread = Rc::new(Thread {
         proxy: Proxy {
+            pool: Rc::new(Pool::new(Arc::clone(&shared))),
             shared,
-            pool: Rc::new(Pool::default()),
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
@@ -130,15 +131,12 @@ impl Thread {
             return;
         }
         let header_time = self.proxy.shared.header_time();
-        let first = timeout(header_time, spoken(&stream));
-        let Some(Ok(Ok(version))) = client.unless_finishing(first).await else {
+        let opened = timeout(header_time, self.open(stream));
+        let Some(Ok(Ok((stream, version)))) = client.unless_finishing(opened).await else {
             return;
         };
         client.speaks(version);
-        let io = TokioIo::new(ClientStream::new(
-            Transport::Plain(stream),
-            Rc::clone(&client),
-        ));
+        let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
         let (thread, of) = (Rc::clone(self), Rc::clone(&client));
         let service = service_fn(move |request| {
             let thread = Rc::clone(&thread);
@@ -166,6 +164,18 @@ impl Thread {
                 client.drive(connection, stop).await
             }
         };
+    }
+
+    /// Finds out what the client speaks.
+    async fn open(&self, stream: TcpStream) -> io::Result<(Transport, Spoken)> {
+        let Some(certificate) = &self.proxy.shared.certificate else {
+            let version = spoken(&stream).await?;
+            return Ok((Transport::Plain(stream), version));
+        };
+        let stream = certificate.acceptor.accept(stream).await?;
+        let version = Spoken::of_alpn(stream.get_ref().1.alpn_protocol());
+        let stream = Box::new(TlsStream::Server(stream));
+        Ok((Transport::Tls(stream), version))
     }
 
     async fn keep_time(self: Rc<Self>) {
@@ -224,17 +234,5 @@ async fn spoken(stream: &TcpStream) -> io::Result<Spoken> {
             return Ok(Spoken::Http1);
         }
         sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Runs the streams of an HTTP/2 connection on the thread that has it.
-#[derive(Clone)]
-struct LocalExecutor;
-
-impl<F: Future + 'static> Executor<F> for LocalExecutor {
-    fn execute(&self, future: F) {
-        tokio::task::spawn_local(async move {
-            future.await;
-        });
     }
 }

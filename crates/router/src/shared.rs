@@ -20,6 +20,7 @@ use crate::inflight::InFlight;
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Arrival, Health, Origin, Placed, Roster};
+use crate::tls::{Certificate, WorkerTls};
 
 /// One for the whole process.
 pub(crate) struct Shared {
@@ -27,6 +28,9 @@ pub(crate) struct Shared {
     pub(crate) session_headers: Vec<HeaderName>,
     pub(crate) counters: Counters,
     pub(crate) budget: Budget,
+    /// What clients see, if they speak TLS.
+    pub(crate) certificate: Option<Certificate>,
+    pub(crate) worker_tls: WorkerTls,
     /// Tells the control thread that workers came or went.
     pub(crate) roster_changed: watch::Sender<()>,
     pub(crate) history: History,
@@ -50,6 +54,8 @@ impl Shared {
         Ok(Self {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
+            certificate: config.tls.as_ref().map(Certificate::read).transpose()?,
+            worker_tls: WorkerTls::new(config.worker_tls.clone())?,
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
             history: History::default(),
@@ -194,6 +200,20 @@ impl Shared {
             tracing::warn!(worker, "left out: another source has a worker of that name");
         }
         self.roster_changed.send_replace(());
+    }
+
+    /// Reads the certificate's files again; one that cannot be used changes nothing.
+    pub(crate) fn reload_certificate(&self) {
+        let Some(certificate) = &self.certificate else {
+            return;
+        };
+        match certificate.reload() {
+            Ok(()) => tracing::info!("certificate read again"),
+            Err(error) => {
+                self.counters.reload_errors.add(1);
+                tracing::error!("certificate kept as it was: {error}");
+            }
+        }
     }
 
     /// From now on `/readyz` fails.

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use headwater_placement::{
-    At, Event, Fleet, Generation, NoWorker, Policy, Report, Request, RequestId, Settings, WorkerId,
-    WorkerState,
+    At, Event, Fleet, Generation, NoWorker, Order, Policy, PrefixName, Report, Request, RequestId,
+    Settings, WorkerId, WorkerState,
 };
 use proptest::prelude::*;
 
@@ -25,7 +25,13 @@ enum Told {
     Left(usize),
     State(usize, WorkerState),
     Generation(usize, u64),
+    Held(usize, u64, Asked),
+    Abandoned(u64),
     Dispatched(usize, u64, Asked),
+    Cached(usize, u64, u32),
+    Stored(usize, u64),
+    Removed(usize, u64),
+    Cleared(usize),
     FirstByte(usize, u64),
     Finished(usize, u64),
     Failed(usize, u64),
@@ -55,10 +61,12 @@ fn told() -> impl Strategy<Value = Told> {
     let of_request = (worker.clone(), 0..REQUESTS);
     let number = || prop::option::of(prop_oneof![0_u32..50, Just(u32::MAX)]);
     let kv = prop::option::of(prop_oneof![-0.5_f64..1.5, Just(f64::NAN)]);
-    let report = (number(), number(), kv, prop::option::of(0_u64..200_000)).prop_map(
-        |(running, waiting, kv_use, cache_tokens)| Report {
+    let tokens = || prop::option::of(prop_oneof![0_u64..200_000, Just(u64::MAX)]);
+    let report = (number(), number(), kv, tokens(), tokens()).prop_map(
+        |(running, waiting, kv_use, cache_tokens, pending_tokens)| Report {
             running,
             waiting,
+            pending_tokens,
             kv_use,
             cache_tokens,
         },
@@ -70,6 +78,12 @@ fn told() -> impl Strategy<Value = Told> {
             .prop_map(|(w, s)| Told::State(w, s)),
         1 => (worker.clone(), 0_u64..3).prop_map(|(w, g)| Told::Generation(w, g)),
         8 => (of_request.clone(), asked()).prop_map(|((w, r), a)| Told::Dispatched(w, r, a)),
+        6 => (of_request.clone(), asked()).prop_map(|((w, r), a)| Told::Held(w, r, a)),
+        1 => (0..REQUESTS).prop_map(Told::Abandoned),
+        1 => (of_request.clone(), 0_u32..50_000).prop_map(|((w, r), t)| Told::Cached(w, r, t)),
+        1 => (worker.clone(), 0_u64..5).prop_map(|(w, text)| Told::Stored(w, text)),
+        1 => (worker.clone(), 0_u64..5).prop_map(|(w, text)| Told::Removed(w, text)),
+        1 => worker.clone().prop_map(Told::Cleared),
         3 => of_request.clone().prop_map(|(w, r)| Told::FirstByte(w, r)),
         3 => of_request.clone().prop_map(|(w, r)| Told::Finished(w, r)),
         2 => of_request.prop_map(|(w, r)| Told::Failed(w, r)),
@@ -92,6 +106,15 @@ fn with_request<T>(asked: Asked, use_it: impl FnOnce(&Request<'_>) -> T) -> T {
             signature: Some(&signature),
             ..Request::ANONYMOUS
         }),
+    }
+}
+
+/// The second block of a text, as its requests name it.
+fn prefix(text: u64) -> PrefixName {
+    let signature = named(text, 1_000, &[2]);
+    PrefixName {
+        fingerprint: signature.fingerprint(),
+        hash: signature.rungs()[0].hash,
     }
 }
 
@@ -136,6 +159,52 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
                 },
             );
         }),
+        Told::Held(w, r, asked) => with_request(*asked, |of| {
+            let (worker, request) = (id(*w), RequestId(*r));
+            fleet.observe(
+                at,
+                &Event::Held {
+                    worker,
+                    request,
+                    of,
+                },
+            );
+        }),
+        Told::Abandoned(r) => fleet.observe(
+            at,
+            &Event::Abandoned {
+                request: RequestId(*r),
+            },
+        ),
+        Told::Cached(w, r, tokens) => fleet.observe(
+            at,
+            &Event::Cached {
+                worker: id(*w),
+                request: RequestId(*r),
+                tokens: *tokens,
+            },
+        ),
+        Told::Stored(w, text) => {
+            let prefixes = [prefix(*text)];
+            fleet.observe(
+                at,
+                &Event::Stored {
+                    worker: id(*w),
+                    prefixes: &prefixes,
+                },
+            );
+        }
+        Told::Removed(w, text) => {
+            let prefixes = [prefix(*text)];
+            fleet.observe(
+                at,
+                &Event::Removed {
+                    worker: id(*w),
+                    prefixes: &prefixes,
+                },
+            );
+        }
+        Told::Cleared(w) => fleet.observe(at, &Event::Cleared { worker: id(*w) }),
         Told::FirstByte(w, r) => {
             fleet.observe(
                 at,
@@ -178,17 +247,16 @@ fn tell(fleet: &mut Fleet, at: At, told: &Told) {
 fn settings() -> impl Strategy<Value = Settings> {
     let policy = prop::sample::select(Policy::ALL.to_vec());
     let hard_cap = prop::option::of(2_u32..5);
-    (policy, hard_cap, prop::sample::select(vec![0.0, 0.8])).prop_map(
-        |(policy, hard_cap, home_prior)| Settings {
-            policy,
-            hard_cap,
-            home_prior,
-            max_ongoing: 2,
-            residency_per_worker: 3,
-            workers_per_prefix: 2,
-            ..Settings::default()
-        },
-    )
+    let order = prop::sample::select(Order::ALL.to_vec());
+    (policy, hard_cap, order, 1_u32..3).prop_map(|(policy, hard_cap, order, routers)| Settings {
+        policy,
+        hard_cap,
+        order,
+        routers,
+        max_ongoing: 2,
+        residency_per_worker: 3,
+        ..Settings::default()
+    })
 }
 
 fn replay(settings: &Settings, story: &[(u64, Told)]) -> (Fleet, At) {
@@ -218,7 +286,10 @@ proptest! {
     ) {
         let (fleet, at) = replay(&settings, &story);
         let excluded: Vec<_> = tried.iter().map(|name| WorkerId::of(name)).collect();
-        let decision = with_request(asked, |r| fleet.place(at, &Request { excluded: &excluded, ..*r }));
+        let (decision, order) = with_request(asked, |r| {
+            let request = Request { excluded: &excluded, ..*r };
+            (fleet.place(at, &request), fleet.candidates(at, &request))
+        });
         let view = |id| fleet.worker(id).unwrap();
         let state = |id: WorkerId| view(id).state;
         let untried = |s| fleet.workers().any(|w| w.state == s && !excluded.contains(&w.id));
@@ -226,12 +297,12 @@ proptest! {
             Ok(decision) => {
                 let wanted =
                     if untried(WorkerState::Ready) { WorkerState::Ready } else { WorkerState::Starting };
-                prop_assert_eq!(decision.candidates[0], decision.worker);
-                let mut once = decision.candidates.clone();
+                prop_assert!(order.contains(&decision.worker));
+                let mut once = order.clone();
                 once.sort();
                 once.dedup();
-                prop_assert_eq!(once.len(), decision.candidates.len());
-                for id in &decision.candidates {
+                prop_assert_eq!(once.len(), order.len());
+                for id in &order {
                     prop_assert_eq!(state(*id), wanted);
                     prop_assert!(!excluded.contains(id));
                 }
@@ -270,15 +341,16 @@ proptest! {
         let workers: Vec<_> = fleet.workers().collect();
         prop_assert!(fleet.residency_len() <= 3 * workers.len());
         let places: usize = workers.iter().map(|w| w.residency).sum();
-        prop_assert!(places <= 2 * fleet.residency_len());
+        prop_assert!(workers.iter().all(|w| w.residency <= 3));
         prop_assert!(places >= fleet.residency_len(), "no name without a holder");
         for worker in 0..NAMES.len() {
             (0..REQUESTS).for_each(|r| tell(&mut fleet, at, &Told::Finished(worker, r)));
+            (0..REQUESTS).for_each(|r| tell(&mut fleet, at, &Told::Abandoned(r)));
             tell(&mut fleet, at, &Told::Reported(worker, Report { running: Some(0), ..Report::default() }));
         }
         for worker in fleet.workers() {
-            let counts = (worker.in_flight, worker.waiting, worker.uncached_tokens);
-            prop_assert_eq!(counts, (0, 0, 0));
+            let counts = (worker.in_flight, worker.waiting, worker.held, worker.uncached_tokens);
+            prop_assert_eq!(counts, (0, 0, 0, 0));
             prop_assert_eq!(worker.pending_ms, 0.0);
         }
     }
@@ -291,9 +363,9 @@ proptest! {
         worker in 0..NAMES.len(),
     ) {
         // Room for everything, so that nothing is evicted by the attempt.
-        let settings = Settings { residency_per_worker: 10_000, workers_per_prefix: 4, ..settings };
+        let settings = Settings { residency_per_worker: 10_000, ..settings };
         // The attempt's number is its own.
-        story.retain(|(_, told)| !matches!(told, Told::Dispatched(_, 0, _)));
+        story.retain(|(_, told)| !matches!(told, Told::Dispatched(_, 0, _) | Told::Held(_, 0, _)));
         let (mut fleet, at) = replay(&settings, &story);
         let held = |fleet: &Fleet| fleet.workers().map(|w| w.residency).collect::<Vec<_>>();
         let before = held(&fleet);

@@ -74,6 +74,12 @@ impl World {
         self.fleet.place(At::from_micros(self.ms * 1_000), request)
     }
 
+    /// Every worker that may get it, most preferred first.
+    pub(crate) fn candidates(&self, request: &Request<'_>) -> Vec<WorkerId> {
+        let at = At::from_micros(self.ms * 1_000);
+        self.fleet.candidates(at, request)
+    }
+
     /// Places a request and sends it where it was placed.
     pub(crate) fn send(&mut self, request: &Request<'_>) -> (Decision, RequestId) {
         let decision = self.place(request).unwrap();

@@ -7,13 +7,17 @@ use crate::support::{Act, Conn, Running, Worker, request, soon};
 
 const QUICK: &str = "breaker: {failures: 3, open_ms: 100}\nretry: {first_byte_ms: 200}\n";
 
+/// New each time: a conversation stays where it has gone meanwhile.
+fn fresh_key() -> String {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    ASKED.fetch_add(1, SeqCst).to_string()
+}
+
 /// Asks with many keys; gives how often each status came.
 async fn ask(router: &Running, count: usize) -> std::collections::BTreeMap<u16, usize> {
     let mut statuses = std::collections::BTreeMap::new();
-    for key in 0..count {
-        // New each time: a conversation stays where it has gone meanwhile.
-        static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let key = format!("{key}-{}", ASKED.fetch_add(1, SeqCst));
+    for _ in 0..count {
+        let key = fresh_key();
         let answer = router.ask(&[("x-session-id", &key)], "{}").await;
         *statuses.entry(answer.status).or_default() += 1;
     }
@@ -42,9 +46,9 @@ async fn a_worker_that_fails_is_kept_out_and_taken_back_when_it_is_well() {
         bad.does(act);
         soon("an open breaker", async {
             while breaker_of(&router, &bad).await == "closed" {
-                for key in 0..8 {
+                for _ in 0..8 {
                     let mut conn = Conn::to(router.address).await;
-                    let key = key.to_string();
+                    let key = fresh_key();
                     conn.send(&request(&[("x-session-id", &key)], "{}")).await;
                     conn.response().await;
                 }

@@ -15,4 +15,5 @@ mod forwarding;
 mod placement;
 mod pools;
 mod support;
+mod tls;
 mod wire;

@@ -379,6 +379,11 @@ impl Running {
     /// Settings beyond the addresses as YAML lines.
     pub(crate) fn start(workers: &[&Arc<Worker>], settings: &str) -> Self {
         let urls: Vec<String> = workers.iter().map(|worker| worker.url()).collect();
+        Self::before(&urls, settings)
+    }
+
+    /// The same for workers at these URLs.
+    pub(crate) fn before(urls: &[String], settings: &str) -> Self {
         let yaml = format!(
             "listen: 127.0.0.1:0\nthreads: 1\nworkers: [{}]\n{settings}",
             urls.join(", ")

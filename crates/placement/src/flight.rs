@@ -1,0 +1,119 @@
+//! Requests that were dispatched and have not ended.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use crate::id::{At, RequestId};
+use crate::rate::Sample;
+use crate::residency::{PlaceId, Slot};
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    pub(crate) slot: Slot,
+    /// The worker's when it was dispatched: it warms no later cache.
+    pub(crate) life: u32,
+    pub(crate) stage: Stage,
+    /// What its prompt brings.
+    pub(crate) places: SmallVec<[PlaceId; 17]>,
+    pub(crate) uncached_tokens: u32,
+    pub(crate) cached_tokens: u32,
+    pub(crate) pending_us: u64,
+    pub(crate) since: At,
+    pub(crate) sample: Option<(At, Sample)>,
+    /// What should have been in the cache: tokens that were believed to be there and not lately
+    /// put there, and tokens that were believed to have aged out.
+    pub(crate) believed: Option<Tested>,
+    pub(crate) aged_out: Option<u32>,
+}
+
+/// A belief that the engine's word can test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tested {
+    pub(crate) tokens: u32,
+    /// Whether it was near the age at which it would have counted as evicted.
+    pub(crate) old: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its prompt counts as not prefilled.
+    Waiting,
+    /// It has been waiting for so long that its prompt counts as prefilled: answers that do not
+    /// stream have their first byte at the end.
+    Presumed,
+    Answering,
+}
+
+/// All of them, and when those that wait have waited for too long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flights {
+    by_request: HashMap<RequestId, Flight, BuildHasherDefault<NumberHasher>>,
+    /// Some speak of flights that have landed since.
+    due: BinaryHeap<Reverse<(At, RequestId)>>,
+}
+
+impl Flights {
+    pub(crate) fn get(&self, request: RequestId) -> Option<&Flight> {
+        self.by_request.get(&request)
+    }
+
+    pub(crate) fn get_mut(&mut self, request: RequestId) -> Option<&mut Flight> {
+        self.by_request.get_mut(&request)
+    }
+
+    pub(crate) fn insert(&mut self, request: RequestId, flight: Flight, due: At) {
+        self.by_request.insert(request, flight);
+        self.due.push(Reverse((due, request)));
+        if self.due.len() > 2 * self.by_request.len() + 64 {
+            let waits = |Reverse((_, request)): &Reverse<(At, RequestId)>| {
+                let flight = self.by_request.get(request);
+                flight.is_some_and(|f| f.stage == Stage::Waiting)
+            };
+            self.due.retain(waits);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, request: RequestId) -> Option<Flight> {
+        self.by_request.remove(&request)
+    }
+
+    pub(crate) fn remove_all_of(&mut self, slot: Slot) {
+        self.by_request.retain(|_, flight| flight.slot != slot);
+    }
+
+    /// The next request that has waited for too long, each once. Its number may be another
+    /// flight's by now, which then counts as prefilled somewhat early.
+    pub(crate) fn pop_due(&mut self, at: At) -> Option<RequestId> {
+        let Reverse((due, _)) = *self.due.peek()?;
+        if due > at {
+            return None;
+        }
+        self.due.pop().map(|Reverse((_, request))| request)
+    }
+}
+
+/// Spreads numbers that callers count up; no client chooses them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+}

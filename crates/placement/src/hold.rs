@@ -1,0 +1,303 @@
+//! Requests that wait at the caller for a worker that is busy, and whose turn it is.
+//!
+//! What an engine has in its own queue can be neither ordered nor moved. So a worker gets only
+//! as much prefill as it can chew, and the rest waits here: a request that hits overtakes one
+//! that misses, what waits can go to another worker that has become free, and a client that
+//! leaves costs nothing.
+
+use std::collections::BTreeMap;
+
+use headwater_signature::Signature;
+use smallvec::SmallVec;
+
+use crate::belief::{Belief, Ground};
+use crate::event::WorkerState;
+use crate::fleet::Fleet;
+use crate::id::{At, RequestId, WorkerId};
+use crate::reason::{Decision, Handover, Reason, Release};
+use crate::request::{KeySource, Request};
+use crate::residency::{Firmness, PlaceId, Slot};
+use crate::settings::Order;
+use crate::sought::Sought;
+use crate::worker::Worker;
+
+/// A request that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) request: RequestId,
+    pub(crate) since: At,
+    pub(crate) prefill_us: u64,
+    /// What is planned because of it.
+    pub(crate) places: SmallVec<[PlaceId; 17]>,
+    pub(crate) asked: Asked,
+}
+
+/// A request that owns what it speaks of.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    signature: Option<Signature>,
+    affinity: Option<u64>,
+    key_source: KeySource,
+    excluded: SmallVec<[WorkerId; 2]>,
+}
+
+impl Asked {
+    pub(crate) fn of(request: &Request<'_>) -> Self {
+        Self {
+            signature: request.signature.copied(),
+            affinity: request.affinity,
+            key_source: request.key_source,
+            excluded: SmallVec::from_slice(request.excluded),
+        }
+    }
+
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request {
+            signature: self.signature.as_ref(),
+            affinity: self.affinity,
+            key_source: self.key_source,
+            excluded: &self.excluded,
+        }
+    }
+}
+
+/// Who waits for whom.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WaitingRoom {
+    by_request: BTreeMap<RequestId, Option<Slot>>,
+    queues: Vec<Vec<Held>>,
+    /// Those whose worker has gone: they wait for any.
+    homeless: Vec<Held>,
+}
+
+impl WaitingRoom {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_request.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_request.len()
+    }
+
+    pub(crate) fn add(&mut self, slot: Option<Slot>, held: Held) {
+        self.by_request.insert(held.request, slot);
+        self.queue_mut(slot).push(held);
+    }
+
+    /// Takes a request out, with the worker that it waited for.
+    pub(crate) fn remove(&mut self, request: RequestId) -> Option<(Option<Slot>, Held)> {
+        let slot = self.by_request.remove(&request)?;
+        let queue = self.queue_mut(slot);
+        let at = queue.iter().position(|held| held.request == request)?;
+        Some((slot, queue.swap_remove(at)))
+    }
+
+    /// Those who waited for this worker wait for any.
+    pub(crate) fn evict(&mut self, slot: Slot) {
+        let queue = std::mem::take(self.queue_mut(Some(slot)));
+        for held in &queue {
+            self.by_request.insert(held.request, None);
+        }
+        self.homeless.extend(queue);
+    }
+
+    fn queue(&self, slot: Slot) -> &[Held] {
+        self.queues.get(slot.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn queue_mut(&mut self, slot: Option<Slot>) -> &mut Vec<Held> {
+        let Some(slot) = slot else {
+            return &mut self.homeless;
+        };
+        if self.queues.len() <= slot.index() {
+            self.queues.resize_with(slot.index() + 1, Vec::new);
+        }
+        &mut self.queues[slot.index()]
+    }
+}
+
+/// A held request as one worker sees it.
+struct Offer<'f> {
+    held: &'f Held,
+    worker: &'f Worker,
+    belief: Belief,
+    prefill_ms: f64,
+    /// Lower comes first.
+    rank: f64,
+}
+
+impl Fleet {
+    /// The held request whose turn it is, if any; changes nothing.
+    ///
+    /// Whoever follows it tells [`Event::Dispatched`](crate::Event::Dispatched) and asks again,
+    /// until there is none. To be asked after any event that can free a worker, and at
+    /// [`Self::next_release_at`].
+    #[must_use]
+    pub fn release(&self, at: At) -> Option<Release> {
+        if self.held.is_empty() {
+            return None;
+        }
+        self.overdue(at)
+            .or_else(|| self.next_in_turn(at))
+            .or_else(|| self.rebound(at))
+            .map(|offer| self.release_of(at, &offer))
+    }
+
+    /// When a held request will have waited for as long as it may, with no event before.
+    #[must_use]
+    pub fn next_release_at(&self) -> Option<At> {
+        let serving = self.workers.iter().filter(|w| serves(w));
+        let held = serving.flat_map(|w| self.held.queue(w.slot));
+        held.map(|held| held.since.after(self.settings.max_hold))
+            .min()
+    }
+
+    /// Requests that wait for a worker.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether a worker can take so much at once.
+    pub(crate) fn handover(&self, worker: &Worker) -> Handover {
+        let waits = self.settings.order != Order::Off
+            && worker.own.held < self.settings.max_held
+            && (worker.own.held > 0 || !self.has_appetite(worker));
+        if waits { Handover::Wait } else { Handover::Now }
+    }
+
+    /// Whether its engine has less to prefill than it can chew.
+    fn has_appetite(&self, worker: &Worker) -> bool {
+        let limit = f64::from(self.settings.hold_tokens) * worker.weight;
+        self.settings.order == Order::Off || (worker.own.uncached_tokens as f64) < limit
+    }
+
+    /// One that has waited for as long as it may.
+    fn overdue(&self, at: At) -> Option<Offer<'_>> {
+        let is_due = |held: &&Held| at.since(held.since) >= self.settings.max_hold;
+        let serving = self.workers.iter().filter(|w| serves(w));
+        let mut due = serving.flat_map(|w| {
+            let queue = self.held.queue(w.slot).iter().filter(is_due);
+            queue.map(move |held| (held, w))
+        });
+        due.next().map(|(held, worker)| self.offer(held, worker))
+    }
+
+    /// The first in the order of a worker with appetite, among its own and the homeless.
+    fn next_in_turn(&self, at: At) -> Option<Offer<'_>> {
+        let hungry = self
+            .workers
+            .iter()
+            .filter(|w| serves(w) && self.has_appetite(w));
+        hungry
+            .filter(|w| w.own.held > 0 || !self.held.homeless.is_empty())
+            .find_map(|worker| {
+                let own = self.held.queue(worker.slot).iter();
+                let homeless = self.held.homeless.iter();
+                let homeless = homeless.filter(|h| !h.asked.excluded.contains(&worker.id));
+                let homeless = homeless.filter(|_| !worker.watermark.is_hot(at, &self.settings));
+                let offers = own.chain(homeless).map(|held| self.offer(held, worker));
+                offers.min_by(|a, b| {
+                    let key = |o: &Offer<'_>| (o.held.since, o.held.request);
+                    a.rank.total_cmp(&b.rank).then(key(a).cmp(&key(b)))
+                })
+            })
+    }
+
+    /// One that waits for another worker and would be better off at one that has nothing to do.
+    fn rebound(&self, at: At) -> Option<Offer<'_>> {
+        if self.settings.order != Order::Shortest {
+            return None;
+        }
+        let is_idle = |w: &&Worker| {
+            serves(w)
+                && w.own.held == 0
+                && self.has_appetite(w)
+                && !w.watermark.is_hot(at, &self.settings)
+        };
+        let waiting: f64 = self.workers.iter().map(|w| f64::from(w.waiting(at))).sum();
+        let mean_waiting = waiting / self.workers.len().max(1) as f64;
+        let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
+        let mut best: Option<(f64, Offer<'_>)> = None;
+        for idle in self.workers.iter().filter(is_idle) {
+            for busy in self.workers.iter().filter(|w| w.own.held > 0) {
+                for held in self.held.queue(busy.slot).iter().take(SCANNED) {
+                    let gain = self.gain(at, held, (busy, idle), factor);
+                    let beats = best.as_ref().is_none_or(|(most, _)| gain > *most);
+                    if gain > self.settings.rebound_ms && beats {
+                        best = Some((gain, self.offer(held, idle)));
+                    }
+                }
+            }
+        }
+        best.map(|(_, offer)| offer)
+    }
+
+    /// Milliseconds of cost that a held request saves by going to the idle worker.
+    fn gain(&self, at: At, held: &Held, (busy, idle): (&Worker, &Worker), factor: f64) -> f64 {
+        if held.asked.excluded.contains(&idle.id) {
+            return f64::MIN;
+        }
+        let (there, here) = (self.offer(held, busy), self.offer(held, idle));
+        let ahead = busy.pending_ms(at) - held.prefill_us as f64 / 1_000.0;
+        let active = |w: &Worker| self.settings.active_ms * f64::from(w.in_flight(at)) / w.weight;
+        let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms;
+        stay - (idle.pending_ms(at) + active(idle) + factor * here.prefill_ms)
+    }
+
+    /// What a held request would be at a worker, by what has been sent there: what others only
+    /// wait with is not there yet.
+    fn offer<'f>(&self, held: &'f Held, worker: &'f Worker) -> Offer<'f> {
+        let request = held.asked.request();
+        let sought = Sought::of(&request, &self.settings);
+        let belief = self.belief_of(&sought, worker, Firmness::Expected);
+        let prefill_ms = worker
+            .prefill
+            .ms(sought.prompt_tokens - belief.tokens, belief.tokens);
+        // All age alike, so the moment of arrival stands for the time waited.
+        let since_ms = held.since.micros() as f64 / 1_000.0;
+        let rank = match self.settings.order {
+            Order::Shortest => prefill_ms + self.settings.ageing * since_ms,
+            Order::Fifo | Order::Off => since_ms,
+        };
+        Offer {
+            held,
+            worker,
+            belief,
+            prefill_ms,
+            rank,
+        }
+    }
+
+    fn release_of(&self, at: At, offer: &Offer<'_>) -> Release {
+        let Offer { held, worker, .. } = *offer;
+        let moved = self.held.by_request.get(&held.request) != Some(&Some(worker.slot));
+        let reason = match offer.belief.ground {
+            _ if !held.asked.excluded.is_empty() => Reason::Retry,
+            Ground::Resident => Reason::Resident,
+            Ground::Echo => Reason::Echo,
+            Ground::Session => Reason::Session,
+            Ground::Nothing | Ground::Prior if moved => Reason::Rebound,
+            Ground::Nothing | Ground::Prior => Reason::Cold,
+        };
+        let before_ms = worker.pending_ms(at) - worker.own.held_us as f64 / 1_000.0;
+        Release {
+            request: held.request,
+            decision: Decision {
+                worker: worker.id,
+                reason,
+                matched_tokens: offer.belief.matched_tokens(),
+                expected_ms: before_ms + offer.prefill_ms,
+                handover: Handover::Now,
+            },
+        }
+    }
+}
+
+/// Requests of one queue that are looked at for a move.
+const SCANNED: usize = 32;
+
+/// Whether it may get a request.
+fn serves(worker: &Worker) -> bool {
+    matches!(worker.state, WorkerState::Ready | WorkerState::Starting)
+}

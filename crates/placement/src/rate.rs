@@ -1,0 +1,131 @@
+//! How fast one worker prefills, learned from the times to its first bytes.
+
+use crate::cost::PrefillModel;
+
+/// Two factors on the configured model: of what any prefill takes, and of what each token takes.
+///
+/// Each sample pulls both towards it by the share that each had in the expected time, and no
+/// sample pulls further than one that was off by half: an engine that was stopped for a minute
+/// teaches as much as one that was a bit late. Plain arithmetic, no logarithm, so that the same
+/// samples give the same bits everywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    fixed: f64,
+    token: f64,
+    samples: u32,
+}
+
+/// One prefill that was timed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) uncached: u32,
+    pub(crate) cached: u32,
+    pub(crate) measured_ms: f64,
+}
+
+impl Rate {
+    /// Of a worker that has so many times the speed of an ordinary one.
+    pub(crate) fn of_weight(weight: f64) -> Self {
+        Self {
+            fixed: 1.0,
+            token: 1.0 / weight,
+            samples: 0,
+        }
+    }
+
+    /// The configured model as it is at this worker.
+    pub(crate) fn applied(&self, base: &PrefillModel) -> PrefillModel {
+        PrefillModel {
+            fixed_ms: base.fixed_ms * self.fixed,
+            token_ms: base.token_ms * self.token,
+            pair_ms: base.pair_ms * self.token,
+        }
+    }
+
+    /// Learns from one prefill, within `1 / most ..= most` of the configured model.
+    pub(crate) fn learn(&mut self, base: &PrefillModel, sample: Sample, most: f64) {
+        let expected = self.applied(base);
+        let expected_ms = expected.ms(sample.uncached, sample.cached);
+        if !(sample.measured_ms > 0.0 && sample.measured_ms.is_finite() && expected_ms > 0.0) {
+            return;
+        }
+        // About the logarithm of how far off it was, and -2..2 whatever came.
+        let sum = sample.measured_ms + expected_ms;
+        let off = 2.0 * (sample.measured_ms - expected_ms) / sum;
+        let pull = off.clamp(-CLIP, CLIP) / f64::from((self.samples + 2).min(SLOWEST));
+        let of_fixed = expected.fixed_ms / expected_ms;
+        self.samples = self.samples.saturating_add(1);
+        self.fixed = (self.fixed * (1.0 + pull * of_fixed)).clamp(1.0 / most, most);
+        self.token = (self.token * (1.0 + pull * (1.0 - of_fixed))).clamp(1.0 / most, most);
+    }
+}
+
+/// No sample counts as further off than this.
+const CLIP: f64 = 0.4;
+/// The weight of a sample once many have come: one in so many.
+const SLOWEST: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BASE: PrefillModel = PrefillModel {
+        fixed_ms: 8.0,
+        token_ms: 0.06,
+        pair_ms: 6e-7,
+    };
+
+    fn sample(model: &PrefillModel, uncached: u32) -> Sample {
+        let measured_ms = model.ms(uncached, 0);
+        Sample {
+            uncached,
+            cached: 0,
+            measured_ms,
+        }
+    }
+
+    #[test]
+    fn it_finds_another_speed_in_spite_of_outliers() {
+        let slow = PrefillModel {
+            fixed_ms: 20.0,
+            token_ms: 0.18,
+            pair_ms: 1.8e-6,
+        };
+        let mut rate = Rate::of_weight(1.0);
+        for turn in 0..600_u32 {
+            let mut sample = sample(&slow, [20, 700, 9_000][turn as usize % 3]);
+            if turn % 20 == 0 {
+                sample.measured_ms = 60_000.0;
+            }
+            rate.learn(&BASE, sample, 8.0);
+        }
+        let found = rate.applied(&BASE);
+        assert!((0.15..0.22).contains(&found.token_ms), "{found:?}");
+        assert!((15.0..26.0).contains(&found.fixed_ms), "{found:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn it_stays_in_bounds_whatever_comes(
+            samples in prop::collection::vec((any::<u32>(), any::<u32>(), any::<f64>()), 0..60),
+            most in 1.0_f64..16.0,
+        ) {
+            let mut rate = Rate::of_weight(1.0);
+            for (uncached, cached, measured_ms) in samples {
+                rate.learn(&BASE, Sample { uncached, cached, measured_ms }, most);
+                for factor in [rate.fixed, rate.token] {
+                    prop_assert!((1.0 / most..=most).contains(&factor));
+                }
+            }
+        }
+
+        #[test]
+        fn what_fits_teaches_nothing(uncached in 1_u32..100_000) {
+            let mut rate = Rate::of_weight(1.0);
+            rate.learn(&BASE, sample(&BASE, uncached), 8.0);
+            prop_assert!((rate.fixed - 1.0).abs() < 1e-12 && (rate.token - 1.0).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Values in numbered places, and for each worker the order in which its own were last used.
+
+/// Values in places whose numbers stay.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    values: Vec<Option<T>>,
+    /// Places that hold nothing.
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: u32) -> Option<&T> {
+        self.values.get(at as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, at: u32) -> Option<&mut T> {
+        self.values.get_mut(at as usize)?.as_mut()
+    }
+
+    /// Puts a value into a free place.
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if let Some(at) = self.free.pop()
+            && let Some(place) = self.values.get_mut(at as usize)
+        {
+            *place = Some(value);
+            return at;
+        }
+        self.values.push(Some(value));
+        // Four billion places do not fit into memory.
+        u32::try_from(self.values.len() - 1).unwrap_or(END)
+    }
+
+    pub(crate) fn remove(&mut self, at: u32) -> Option<T> {
+        let value = self.values.get_mut(at as usize)?.take()?;
+        self.free.push(at);
+        Some(value)
+    }
+}
+
+/// No place.
+const END: u32 = u32::MAX;
+
+/// A slab whose values belong to one of several lists, each in its order of use.
+#[derive(Clone, Debug)]
+pub(crate) struct Recency<T> {
+    slab: Slab<Linked<T>>,
+    lists: Vec<List>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Linked<T> {
+    value: T,
+    list: u32,
+    older: u32,
+    newer: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    oldest: u32,
+    newest: u32,
+    len: usize,
+}
+
+impl List {
+    const EMPTY: Self = Self {
+        oldest: END,
+        newest: END,
+        len: 0,
+    };
+}
+
+impl<T> Recency<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            slab: Slab::new(),
+            lists: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self, list: usize) -> usize {
+        self.lists.get(list).map_or(0, |l| l.len)
+    }
+
+    /// What of a list was not used for longest.
+    pub(crate) fn oldest(&self, list: usize) -> Option<u32> {
+        let oldest = self.lists.get(list)?.oldest;
+        (oldest != END).then_some(oldest)
+    }
+
+    pub(crate) fn get(&self, at: u32) -> Option<&T> {
+        self.slab.get(at).map(|linked| &linked.value)
+    }
+
+    pub(crate) fn get_mut(&mut self, at: u32) -> Option<&mut T> {
+        self.slab.get_mut(at).map(|linked| &mut linked.value)
+    }
+
+    /// Adds a value as the latest in use of a list.
+    pub(crate) fn push(&mut self, list: usize, value: T) -> u32 {
+        if self.lists.len() <= list {
+            self.lists.resize(list + 1, List::EMPTY);
+        }
+        let at = self.slab.insert(Linked {
+            value,
+            list: u32::try_from(list).unwrap_or(END),
+            older: END,
+            newer: END,
+        });
+        self.link(list, at);
+        at
+    }
+
+    /// Makes a value the latest in use of its list.
+    pub(crate) fn touch(&mut self, list: usize, at: u32) {
+        if self.lists.get(list).is_some_and(|l| l.newest != at) && self.slab.get(at).is_some() {
+            self.unlink(at);
+            self.link(list, at);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, at: u32) -> Option<T> {
+        self.slab.get(at)?;
+        self.unlink(at);
+        self.slab.remove(at).map(|linked| linked.value)
+    }
+
+    fn link(&mut self, list: usize, at: u32) {
+        let Some(ends) = self.lists.get_mut(list) else {
+            return;
+        };
+        let older = std::mem::replace(&mut ends.newest, at);
+        ends.len += 1;
+        match self.slab.get_mut(older) {
+            Some(linked) => linked.newer = at,
+            None => ends.oldest = at,
+        }
+        if let Some(linked) = self.slab.get_mut(at) {
+            (linked.older, linked.newer) = (older, END);
+        }
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Some((list, older, newer)) = self.slab.get(at).map(|l| (l.list, l.older, l.newer))
+        else {
+            return;
+        };
+        let Some(ends) = self.lists.get_mut(list as usize) else {
+            return;
+        };
+        ends.len -= 1;
+        match self.slab.get_mut(older) {
+            Some(linked) => linked.newer = newer,
+            None => ends.oldest = newer,
+        }
+        match self.slab.get_mut(newer) {
+            Some(linked) => linked.older = older,
+            None => ends.newest = older,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Push(usize),
+        Touch(usize),
+        Remove(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => (0_usize..2).prop_map(Step::Push),
+            3 => (0_usize..12).prop_map(Step::Touch),
+            1 => (0_usize..12).prop_map(Step::Remove),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn each_list_keeps_the_latest_at_its_end(steps in prop::collection::vec(step(), 0..80)) {
+            let mut lists = Recency::new();
+            // The slow and obvious one: (list, place, value), the latest last.
+            let mut model: Vec<(usize, u32, usize)> = Vec::new();
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Push(list) => {
+                        let at = lists.push(list, number);
+                        prop_assert!(model.iter().all(|m| m.1 != at));
+                        model.push((list, at, number));
+                    }
+                    Step::Touch(which) if which < model.len() => {
+                        let entry = model.remove(which);
+                        lists.touch(entry.0, entry.1);
+                        model.push(entry);
+                    }
+                    Step::Remove(which) if which < model.len() => {
+                        let (_, at, value) = model.remove(which);
+                        prop_assert_eq!(lists.remove(at), Some(value));
+                        prop_assert_eq!(lists.remove(at), None);
+                    }
+                    Step::Touch(_) | Step::Remove(_) => {}
+                }
+                for list in 0..2 {
+                    let of_list = || model.iter().filter(|m| m.0 == list);
+                    prop_assert_eq!(lists.len(list), of_list().count());
+                    prop_assert_eq!(lists.oldest(list), of_list().next().map(|m| m.1));
+                }
+            }
+            for (list, _, value) in model {
+                let oldest = lists.oldest(list).unwrap();
+                prop_assert_eq!(lists.remove(oldest), Some(value));
+            }
+        }
+    }
+}
