@@ -60,9 +60,9 @@ impl Belief {
 pub(crate) type Beliefs = SmallVec<[Belief; 256]>;
 
 impl Fleet {
-    /// What each worker is believed to hold.
-    pub(crate) fn beliefs(&self, sought: &Sought<'_>) -> Beliefs {
-        let mut beliefs = Beliefs::from_elem(Belief::NOTHING, self.workers.slots());
+    /// What each worker is believed to hold, written to where it is needed: it is large.
+    pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
+        beliefs.resize(self.workers.slots(), Belief::NOTHING);
         self.each_named(sought, |name, tokens, ground| {
             for holder in self.residency.holders(name) {
                 let fresh = |w: &Worker| w.wear().spares(holder.stamp);
@@ -82,7 +82,6 @@ impl Fleet {
                 }
             }
         }
-        beliefs
     }
 
     /// What one worker is believed to hold, counting only places at least so firm.

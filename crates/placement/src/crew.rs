@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::id::WorkerId;
+use smallvec::SmallVec;
+
+use crate::gauge::Gauge;
+use crate::id::{At, WorkerId};
 use crate::residency::Slot;
+use crate::settings::Settings;
 use crate::worker::Worker;
 
 /// Every worker of the fleet. Slots are dense and used again.
@@ -13,6 +17,12 @@ pub(crate) struct Crew {
     by_id: BTreeMap<WorkerId, Slot>,
     /// The slots in the order of ids.
     order: Vec<Slot>,
+    /// What decisions read, in the same order.
+    gauges: Vec<Gauge>,
+    /// Where in that order each slot is.
+    rank: Vec<usize>,
+    /// Whose gauges are out of date.
+    touched: SmallVec<[Slot; 8]>,
 }
 
 impl Crew {
@@ -34,11 +44,31 @@ impl Crew {
         self.order.iter().filter_map(|slot| self.at(*slot))
     }
 
+    /// Every gauge in the order of ids.
+    pub(crate) fn gauges(&self) -> &[Gauge] {
+        &self.gauges
+    }
+
+    /// Brings the gauges of all that was touched up to date.
+    pub(crate) fn settle(&mut self, at: At, settings: &Settings) {
+        for slot in std::mem::take(&mut self.touched) {
+            let gauge = self.at(slot).map(|w| Gauge::of(w, at, settings));
+            let place = self.rank.get(slot.index()).copied();
+            let place = place.and_then(|rank| self.gauges.get_mut(rank));
+            if let (Some(gauge), Some(place)) = (gauge, place) {
+                *place = gauge;
+            }
+        }
+    }
+
     pub(crate) fn at(&self, slot: Slot) -> Option<&Worker> {
         self.by_slot.get(slot.index())?.as_ref()
     }
 
     pub(crate) fn at_mut(&mut self, slot: Slot) -> Option<&mut Worker> {
+        if self.touched.last() != Some(&slot) {
+            self.touched.push(slot);
+        }
         self.by_slot.get_mut(slot.index())?.as_mut()
     }
 
@@ -51,7 +81,12 @@ impl Crew {
     }
 
     /// Adds a worker made for a free slot; nothing if there are 65,536 already.
-    pub(crate) fn add(&mut self, id: WorkerId, make: impl FnOnce(Slot) -> Worker) {
+    pub(crate) fn add(
+        &mut self,
+        id: WorkerId,
+        settings: &Settings,
+        make: impl FnOnce(Slot) -> Worker,
+    ) {
         let free = self.by_slot.iter().position(Option::is_none);
         let Ok(number) = u16::try_from(free.unwrap_or(self.by_slot.len())) else {
             return;
@@ -63,12 +98,24 @@ impl Crew {
             None => self.by_slot.push(worker),
         }
         self.by_id.insert(id, slot);
-        self.order = self.by_id.values().copied().collect();
+        self.reorder(settings);
     }
 
-    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+    pub(crate) fn remove(&mut self, id: WorkerId, settings: &Settings) -> Option<Worker> {
         let slot = self.by_id.remove(&id)?;
+        let worker = self.by_slot.get_mut(slot.index())?.take();
+        self.reorder(settings);
+        worker
+    }
+
+    fn reorder(&mut self, settings: &Settings) {
         self.order = self.by_id.values().copied().collect();
-        self.by_slot.get_mut(slot.index())?.take()
+        self.rank = vec![usize::MAX; self.by_slot.len()];
+        for (rank, slot) in self.order.iter().enumerate() {
+            self.rank[slot.index()] = rank;
+        }
+        let gauge = |w: &Worker| Gauge::of(w, At::default(), settings);
+        self.gauges = self.iter().map(gauge).collect();
+        self.touched = self.order.iter().copied().collect();
     }
 }

@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
-use crate::survey::Survey;
+use crate::survey::{Prospect, Survey};
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -80,7 +80,8 @@ impl Fleet {
     /// No worker may get the request; see [`NoWorker`].
     pub fn place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
         let sought = Sought::of(request, &self.settings);
-        let survey = self.survey(at, request, &sought)?;
+        let mut survey = Survey::new(&sought, self.settings.policy);
+        self.survey(at, request, &sought, &mut survey)?;
         let choice = match self.settings.policy {
             Policy::Cost => spill::choose(&survey, &self.settings),
             Policy::Ring => self.on_ring(at, &sought, &survey),
@@ -88,12 +89,15 @@ impl Fleet {
             Policy::RoundRobin => survey.prospects.first().map(Choice::unspilled),
         };
         let choice = choice.ok_or(NoWorker::Empty)?;
+        let (gauge, belief) = (choice.prospect.gauge, choice.prospect.belief);
+        let worker = self.workers.at(gauge.slot).ok_or(NoWorker::Empty)?;
+        let missing = sought.prompt_tokens - belief.tokens;
         Ok(Decision {
-            worker: choice.prospect.worker.id,
+            worker: gauge.id,
             reason: self.reason(request, &sought, &survey, choice),
-            matched_tokens: choice.prospect.belief.matched_tokens(),
-            expected_ms: choice.prospect.expected_ms,
-            handover: self.handover(choice.prospect.worker),
+            matched_tokens: belief.matched_tokens(),
+            expected_ms: worker.pending_ms(at) + worker.prefill.ms(missing, belief.tokens),
+            handover: self.handover(worker),
         })
     }
 
@@ -102,19 +106,18 @@ impl Fleet {
     #[must_use]
     pub fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
         let sought = Sought::of(request, &self.settings);
-        let Ok(mut survey) = self.survey(at, request, &sought) else {
+        let mut survey = Survey::new(&sought, self.settings.policy);
+        if self.survey(at, request, &sought, &mut survey).is_err() {
             return Vec::new();
-        };
+        }
         if let Some(key) = survey.key {
-            let score = |p: &crate::survey::Prospect<'_>| {
-                rendezvous::score(key, p.worker.id, p.worker.weight)
-            };
+            let score = |p: &Prospect<'_>| rendezvous::score(key, p.gauge.id, p.gauge.weight);
             // The sort is stable, so equal scores stay in the order of ids.
             survey
                 .prospects
                 .sort_by(|a, b| score(b).total_cmp(&score(a)));
         }
-        survey.prospects.iter().map(|p| p.worker.id).collect()
+        survey.prospects.iter().map(|p| p.gauge.id).collect()
     }
 
     /// Whose turn it is among that many.
@@ -144,7 +147,7 @@ impl Fleet {
         }
         let is_home = || {
             let home = survey.preferred(survey.prospects.iter());
-            home.is_some_and(|home| home.worker.slot == choice.prospect.worker.slot)
+            home.is_some_and(|home| home.gauge.slot == choice.prospect.gauge.slot)
         };
         match (choice.prospect.belief.ground, sought.by) {
             (Ground::Resident, _) => Reason::Resident,

@@ -67,13 +67,14 @@ impl Fleet {
             }
             Event::Reported { worker, report } => self.reported(at, worker, report),
         }
+        self.workers.settle(self.latest, &self.settings);
     }
 
     fn joined(&mut self, id: WorkerId, name: &str, weight: f64) {
         if self.workers.get(id).is_none() {
             let settings = &self.settings;
             self.workers
-                .add(id, |slot| Worker::new(id, slot, name, settings));
+                .add(id, settings, |slot| Worker::new(id, slot, name, settings));
         }
         if let Some(worker) = self.workers.get_mut(id) {
             worker.reweigh(weight, &self.settings);
@@ -82,7 +83,7 @@ impl Fleet {
     }
 
     fn left(&mut self, id: WorkerId) {
-        if let Some(worker) = self.workers.remove(id) {
+        if let Some(worker) = self.workers.remove(id, &self.settings) {
             self.flights.remove_all_of(worker.slot);
             self.held.evict(worker.slot);
             self.residency.forget(worker.slot);

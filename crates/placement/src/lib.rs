@@ -134,6 +134,8 @@ mod hold;
 // and what is remembered.
 mod crew;
 
+mod gauge;
+
 mod worker;
 
 mod rate;

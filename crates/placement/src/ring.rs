@@ -82,7 +82,7 @@ impl Fleet {
             self.ring.walk(name.number(), replicas)
         });
         let is_of_prefix = |slot: &Slot| of_prefix.as_ref().is_none_or(|set| set.contains(slot));
-        let prospect = |slot: &Slot| survey.prospects.iter().find(|p| p.worker.slot == *slot);
+        let prospect = |slot: &Slot| survey.prospects.iter().find(|p| p.gauge.slot == *slot);
         // The prefix's workers in the key's order, then all the others.
         let inside = all.iter().filter(|slot| is_of_prefix(slot));
         let outside = all.iter().filter(|slot| !is_of_prefix(slot));
@@ -118,7 +118,9 @@ mod tests {
         for (number, weight) in weights.iter().enumerate() {
             let name = format!("worker-{number}");
             let id = WorkerId::of(&name);
-            crew.add(id, |slot| Worker::new(id, slot, &name, &settings));
+            crew.add(id, &settings, |slot| {
+                Worker::new(id, slot, &name, &settings)
+            });
             if let Some(worker) = crew.get_mut(id) {
                 worker.reweigh(*weight, &settings);
             }

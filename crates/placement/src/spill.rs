@@ -40,7 +40,7 @@ pub(crate) fn choose<'p, 'w>(
     settings: &Settings,
 ) -> Option<Choice<'p, 'w>> {
     let all = || survey.prospects.iter();
-    let all_barred = all().all(Prospect::is_barred);
+    let all_barred = survey.barred == survey.prospects.len();
     let open = || all().filter(move |p| all_barred || !p.is_barred());
     let first = cheapest(survey, open(), settings)?;
     let queue = Queue::of(survey, settings);
@@ -51,7 +51,7 @@ pub(crate) fn choose<'p, 'w>(
     let prospect = prospect.unwrap_or(first);
     let wanted = match fullest(survey) {
         Some(fullest) => fullest,
-        None if all().any(Prospect::is_barred) => cheapest(survey, all(), settings)?,
+        None if survey.barred > 0 => cheapest(survey, all(), settings)?,
         None => first,
     };
     Some(Choice {
@@ -69,7 +69,7 @@ fn fullest<'p, 'w>(survey: &'p Survey<'w>) -> Option<&'p Prospect<'w>> {
 
 /// Why the request does not go where the prompt would have gone at rest.
 fn spilled(wanted: &Prospect<'_>, chosen: &Prospect<'_>, queue: &Queue<'_>) -> Spilled {
-    let same = chosen.worker.id == wanted.worker.id;
+    let same = chosen.gauge.slot == wanted.gauge.slot;
     let as_good = wanted.belief.tokens > 0 && chosen.belief.tokens >= wanted.belief.tokens;
     if same || as_good {
         Spilled::No
@@ -84,10 +84,7 @@ fn spilled(wanted: &Prospect<'_>, chosen: &Prospect<'_>, queue: &Queue<'_>) -> S
 
 /// The baseline: fewest of our own requests for the weight, ties by turn.
 pub(crate) fn fewest_requests<'p, 'w>(survey: &'p Survey<'w>) -> Option<Choice<'p, 'w>> {
-    let queue = |p: &Prospect<'_>| {
-        let own = p.worker.own;
-        f64::from(own.in_flight + own.held) / p.worker.weight
-    };
+    let queue = |p: &Prospect<'_>| f64::from(p.gauge.own) / p.gauge.weight;
     let fewest = survey
         .prospects
         .iter()
@@ -108,7 +105,7 @@ fn cheapest<'p, 'w: 'p>(
     let near = |p: &Prospect<'_>| {
         p.cost_ms <= best.cost_ms + settings.near_tie_ms && p.belief.tokens >= best.belief.tokens
     };
-    let is_rival = |p: &Prospect<'_>| p.worker.slot != best.worker.slot && near(p);
+    let is_rival = |p: &Prospect<'_>| p.gauge.slot != best.gauge.slot && near(p);
     // Whoever is alone needs no order, and the order is the dearest part of a decision.
     if survey.key.is_none() || !open.clone().any(is_rival) {
         return Some(best);

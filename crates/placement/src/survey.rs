@@ -5,17 +5,20 @@ use smallvec::SmallVec;
 use crate::belief::{Belief, Beliefs, Ground};
 use crate::event::WorkerState;
 use crate::fleet::Fleet;
-use crate::id::At;
+use crate::gauge::{Gauge, Live};
+use crate::id::{At, WorkerId};
 use crate::reason::NoWorker;
 use crate::rendezvous;
 use crate::request::Request;
+use crate::residency::Slot;
 use crate::settings::{Policy, Settings};
 use crate::sought::Sought;
-use crate::worker::Worker;
 
 /// Every worker that may get the request, in the order of ids; without a key from the one whose
 /// turn it is.
-#[derive(Clone, Debug)]
+///
+/// Made in place and handed around by reference: it is large.
+#[derive(Debug)]
 pub(crate) struct Survey<'w> {
     pub(crate) prospects: SmallVec<[Prospect<'w>; 256]>,
     /// By what ties and spills are ordered.
@@ -23,35 +26,33 @@ pub(crate) struct Survey<'w> {
     /// Requests for each unit of weight, the new one included, above which a worker has more
     /// than its share.
     pub(crate) share: f64,
+    /// How many must not get it because they are hot.
+    pub(crate) barred: usize,
 }
 
 /// One worker that may get the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prospect<'w> {
-    pub(crate) worker: &'w Worker,
+    pub(crate) gauge: &'w Gauge,
     pub(crate) belief: Belief,
     /// Requests there now.
     pub(crate) in_flight: u32,
+    heat: Heat,
     /// The weight that it can bear now.
     pub(crate) bears: f64,
     /// What the request would cost there; only comparable within one decision.
     pub(crate) cost_ms: f64,
-    /// Time to the first byte there.
-    pub(crate) expected_ms: f64,
-    heat: Heat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heat {
     Normal,
-    /// Hot, but it holds enough of the prompt.
-    Keeps,
     /// Hot, and the prompt would be new to it.
     Barred,
 }
 
 impl Prospect<'_> {
-    /// Whether it must not get the request because it is hot.
+    /// Whether it must not get the request because it is hot and does not hold enough of it.
     pub(crate) fn is_barred(&self) -> bool {
         self.heat == Heat::Barred
     }
@@ -63,6 +64,16 @@ impl Prospect<'_> {
 }
 
 impl<'w> Survey<'w> {
+    /// Nobody yet.
+    pub(crate) fn new(sought: &Sought<'_>, policy: Policy) -> Self {
+        Self {
+            prospects: SmallVec::new(),
+            key: sought.key.filter(|_| policy.knows_keys()),
+            share: 0.0,
+            barred: 0,
+        }
+    }
+
     /// Who of some workers the key prefers; without a key, the first of them.
     pub(crate) fn preferred<'p>(
         &self,
@@ -72,7 +83,7 @@ impl<'w> Survey<'w> {
         'w: 'p,
     {
         match self.key {
-            Some(key) => rendezvous::first(key, among.map(|p| (p.worker.id, p.worker.weight, p))),
+            Some(key) => rendezvous::first(key, among.map(|p| (p.gauge.id, p.gauge.weight, p))),
             None => among.next(),
         }
     }
@@ -86,49 +97,66 @@ impl Fleet {
         at: At,
         request: &Request<'_>,
         sought: &Sought<'_>,
-    ) -> Result<Survey<'w>, NoWorker> {
+        survey: &mut Survey<'w>,
+    ) -> Result<(), NoWorker> {
         let wanted = self.wanted(request)?;
-        let untried = |w: &&Worker| w.state == wanted && is_untried(w, request);
-        let mut survey = Survey {
-            prospects: SmallVec::new(),
-            key: sought.key.filter(|_| self.settings.policy.knows_keys()),
-            share: 0.0,
-        };
-        let (mut requests, mut weights, mut waiting) = (0.0, 0.0, 0.0);
-        for worker in self.workers.iter().filter(untried) {
-            let prospect = self.unpriced(at, worker);
-            if self.is_full(&prospect) {
+        let (mut requests, mut weights, mut waiting) = (0_u64, 0.0, 0_u64);
+        for gauge in self.workers.gauges() {
+            if gauge.state != wanted || !is_untried(gauge.id, request) {
                 continue;
             }
-            requests += f64::from(prospect.in_flight);
-            weights += worker.weight;
-            waiting += f64::from(worker.waiting(at));
-            survey.prospects.push(prospect);
+            let anew;
+            let live = match gauge.live(at) {
+                Some(live) => live,
+                None => {
+                    anew = self.look(at, gauge.slot);
+                    &anew
+                }
+            };
+            if self.is_full(gauge.weight, live.in_flight) {
+                continue;
+            }
+            requests += u64::from(live.in_flight);
+            weights += gauge.weight;
+            waiting += u64::from(live.waiting);
+            survey.prospects.push(Prospect {
+                gauge,
+                belief: Belief::NOTHING,
+                in_flight: live.in_flight,
+                // Until it turns out to hold enough.
+                heat: if live.is_hot {
+                    Heat::Barred
+                } else {
+                    Heat::Normal
+                },
+                bears: live.bears,
+                cost_ms: live.queue_ms,
+            });
         }
         if survey.prospects.is_empty() {
             return Err(NoWorker::Full);
         }
-        survey.share = self.settings.fair_share_factor * (requests + 1.0) / weights;
-        let mean_waiting = waiting / survey.prospects.len() as f64;
-        self.price(at, sought, mean_waiting, &mut survey);
+        survey.share = self.settings.fair_share_factor * (requests as f64 + 1.0) / weights;
+        let mean_waiting = waiting as f64 / survey.prospects.len() as f64;
+        self.price(sought, mean_waiting, survey);
         if survey.key.is_none() {
             let turn = self.turn(survey.prospects.len());
             survey.prospects.rotate_left(turn);
         }
-        Ok(survey)
+        Ok(())
     }
 
     /// The state of the workers that a request can have: ready if there is one.
     fn wanted(&self, request: &Request<'_>) -> Result<WorkerState, NoWorker> {
         let any = |state: WorkerState| {
-            let mut all = self.workers.iter().filter(|w| w.state == state);
-            all.any(|w| is_untried(w, request))
+            let mut all = self.workers.gauges().iter().filter(|w| w.state == state);
+            all.any(|w| is_untried(w.id, request))
         };
         let wanted = [WorkerState::Ready, WorkerState::Starting];
         if let Some(state) = wanted.into_iter().find(|state| any(*state)) {
             return Ok(state);
         }
-        let mut states = self.workers.iter().map(|w| w.state);
+        let mut states = self.workers.gauges().iter().map(|w| w.state);
         Err(if self.workers.is_empty() {
             NoWorker::Empty
         } else if states.any(|state| wanted.contains(&state)) {
@@ -138,77 +166,60 @@ impl Fleet {
         })
     }
 
-    fn is_full(&self, prospect: &Prospect<'_>) -> bool {
-        let limit = |cap: u32| f64::from(cap) * prospect.worker.weight;
-        let cap = self.settings.hard_cap;
-        cap.is_some_and(|cap| f64::from(prospect.in_flight) + 1.0 > limit(cap))
+    /// How a worker is now that time alone has changed.
+    #[cold]
+    fn look(&self, at: At, slot: Slot) -> Live {
+        let settings = &self.settings;
+        let worker = self.workers.at(slot);
+        worker.map_or(Live::NOTHING, |worker| Live::of(worker, at, settings))
     }
 
-    fn unpriced<'w>(&self, at: At, worker: &'w Worker) -> Prospect<'w> {
-        Prospect {
-            worker,
-            belief: Belief::NOTHING,
-            in_flight: worker.in_flight(at),
-            bears: worker.weight * worker.ramp(at, &self.settings),
-            cost_ms: 0.0,
-            expected_ms: 0.0,
-            heat: Heat::Normal,
+    fn is_full(&self, weight: f64, in_flight: u32) -> bool {
+        let over = |cap: u32| f64::from(in_flight) + 1.0 > f64::from(cap) * weight;
+        self.settings.hard_cap.is_some_and(over)
+    }
+
+    fn price(&self, sought: &Sought<'_>, mean_waiting: f64, survey: &mut Survey<'_>) {
+        let mut beliefs = Beliefs::new();
+        if self.settings.policy.knows_keys() {
+            self.beliefs(sought, &mut beliefs);
         }
-    }
-
-    fn price(&self, at: At, sought: &Sought<'_>, mean_waiting: f64, survey: &mut Survey<'_>) {
-        let beliefs = if self.settings.policy.knows_keys() {
-            self.beliefs(sought)
-        } else {
-            Beliefs::new()
-        };
         let prior = self.home_prior(sought);
-        let home = (prior > 0)
-            .then(|| {
-                survey
-                    .preferred(survey.prospects.iter())
-                    .map(|p| p.worker.slot)
-            })
-            .flatten();
+        if prior > 0
+            && let Some(home) = survey.preferred(survey.prospects.iter())
+            && let Some(belief) = beliefs.get_mut(home.gauge.slot.index())
+        {
+            *belief = belief.or(prior, Ground::Prior);
+        }
         let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
         for prospect in &mut survey.prospects {
-            let slot = prospect.worker.slot;
-            let belief = beliefs
-                .get(slot.index())
-                .copied()
-                .unwrap_or(Belief::NOTHING);
-            prospect.belief = match home == Some(slot) {
-                true => belief.or(prior, Ground::Prior),
-                false => belief,
-            };
-            prospect.price(at, sought, factor, &self.settings);
+            if let Some(belief) = beliefs.get(prospect.gauge.slot.index()) {
+                prospect.belief = *belief;
+            }
+            prospect.price(sought, factor, &self.settings);
+            survey.barred += usize::from(prospect.is_barred());
         }
     }
 }
 
 impl Prospect<'_> {
     /// `(pending + active) / ramp + (miss + congestion · mean waiting) · prefill of what is
-    /// missing`.
-    fn price(&mut self, at: At, sought: &Sought<'_>, factor: f64, settings: &Settings) {
-        let (worker, held) = (self.worker, self.belief.tokens);
-        let pending_ms = worker.pending_ms(at);
-        let prefill_ms = worker.prefill.ms(sought.prompt_tokens - held, held);
-        let ramp = self.bears / worker.weight;
-        let active_ms = settings.active_ms * self.queue();
-        self.cost_ms = pending_ms / ramp + active_ms + factor * prefill_ms;
-        self.expected_ms = pending_ms + prefill_ms;
-        if worker.watermark.is_hot(at, settings) {
+    /// missing`, of which the first part is there already.
+    fn price(&mut self, sought: &Sought<'_>, factor: f64, settings: &Settings) {
+        let held = self.belief.tokens;
+        let prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
+        self.cost_ms += factor * prefill_ms;
+        if self.heat == Heat::Barred {
             let keeps = settings.hot_keep_share * f64::from(sought.prompt_tokens);
-            self.heat = match f64::from(held) >= keeps {
-                true => Heat::Keeps,
-                false => Heat::Barred,
-            };
+            if f64::from(held) >= keeps {
+                self.heat = Heat::Normal;
+            }
         }
     }
 }
 
-fn is_untried(worker: &Worker, request: &Request<'_>) -> bool {
-    request.excluded.is_empty() || !request.excluded.contains(&worker.id)
+fn is_untried(worker: WorkerId, request: &Request<'_>) -> bool {
+    request.excluded.is_empty() || !request.excluded.contains(&worker)
 }
 
 impl Policy {

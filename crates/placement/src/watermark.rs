@@ -38,6 +38,12 @@ impl Watermark {
         self.hot && self.is_known(at, settings)
     }
 
+    /// Until when it is hot if no sample comes; nothing if it is not.
+    pub(crate) fn hot_until(&self, at: At, settings: &Settings) -> Option<At> {
+        let sampled = self.sampled_at.filter(|_| self.is_hot(at, settings))?;
+        Some(sampled.after(settings.stale_after))
+    }
+
     fn is_known(&self, at: At, settings: &Settings) -> bool {
         self.sampled_at
             .is_some_and(|sampled| at.since(sampled) <= settings.stale_after)

@@ -207,6 +207,20 @@ impl Worker {
         FIRST_SHARE + (1.0 - FIRST_SHARE) * passed / whole
     }
 
+    /// Until when nothing about it changes without an event, if it is as at `at`.
+    pub(crate) fn unchanged_until(&self, at: At, settings: &Settings) -> At {
+        if self.ramp(at, settings) < 1.0 {
+            return At::default();
+        }
+        let mut until = At::from_micros(u64::MAX);
+        if at <= self.others.until {
+            until = until.min(self.others.until);
+        }
+        self.watermark
+            .hot_until(at, settings)
+            .map_or(until, |hot| hot.min(until))
+    }
+
     /// Begins to serve: at once, or slowly beside others that are warm.
     pub(crate) fn begin_serving(&mut self, at: At, beside: Beside) {
         self.ready_since = Some(at);

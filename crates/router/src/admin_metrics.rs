@@ -5,7 +5,8 @@ use std::fmt::{Display, Write};
 use headwater_placement::{At, NoWorker, Reason, WorkerState};
 
 use crate::counters::{
-    Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, Histogram, KEY_SOURCES,
+    Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, HELD_BOUNDS_MICROS,
+    Histogram, KEY_SOURCES,
 };
 use crate::roster::Roster;
 use crate::shared::Shared;
@@ -21,6 +22,10 @@ pub(crate) fn text(shared: &Shared) -> String {
         &counters.decision_time,
         &DECISION_BOUNDS_MICROS,
     );
+    page.counter("held_total", &counters.held_total);
+    page.family("held", "gauge");
+    page.labelled("held", &[], counters.held.get());
+    page.histogram("held_seconds", &counters.held_time, &HELD_BOUNDS_MICROS);
     page.histogram(
         "first_byte_seconds",
         &counters.first_byte_time,
@@ -81,6 +86,7 @@ fn failures(page: &mut Page, counters: &Counters) {
     page.counter("retries_denied_total", &counters.retries_denied);
     page.family("cancelled_total", "counter");
     let cancelled = [
+        ("held", &counters.cancelled_held),
         ("waiting", &counters.cancelled_waiting),
         ("streaming", &counters.cancelled_streaming),
     ];

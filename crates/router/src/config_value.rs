@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use headwater_placement::Policy;
+use headwater_placement::{Order, Policy};
 use hyper::header::HeaderName;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -186,6 +186,24 @@ pub(crate) fn weight<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error
 
 pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     whole(from, 1..=100_000)
+}
+
+pub(crate) fn some_count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    count(from).map(Some)
+}
+
+pub(crate) fn tokens<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    whole(from, 1..=100_000_000)
+}
+
+pub(crate) fn order<'de, D: Deserializer<'de>>(from: D) -> Result<Order, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let known = Order::ALL.iter().find(|order| order.as_str() == text);
+        known.copied().ok_or_else(|| {
+            let names = Order::ALL.map(|order| format!("`{}`", order.as_str()));
+            format!("`{text}` is not an order; use one of {}", names.join(", "))
+        })
+    }))
 }
 
 pub(crate) fn retries<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {

@@ -33,8 +33,8 @@ pub(crate) fn run(
             tokio::spawn(admin::serve(listener, Arc::clone(&shared), access));
             tokio::spawn(remember(Arc::clone(&shared)));
         }
-        discover::begin(&shared);
         tokio::spawn(follow_certificate(Arc::clone(&shared)));
+        discover::begin(&shared);
         tokio::select! {
             () = follow_roster(&shared) => {}
             _ = stop => {}

@@ -34,6 +34,7 @@ mod dial;
 mod fault;
 mod head_scan;
 mod headers;
+mod held;
 mod inflight;
 mod key;
 mod pool;
@@ -83,7 +84,7 @@ mod listen;
 mod worker_url;
 
 pub use config::{
-    BodyKey, BreakerConfig, Config, HealthConfig, LimitsConfig, MetricsConfig, On429,
+    BodyKey, BreakerConfig, Config, HealthConfig, HoldConfig, LimitsConfig, MetricsConfig, On429,
     PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};

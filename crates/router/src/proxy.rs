@@ -4,12 +4,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_placement::WorkerId;
+use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::answer;
@@ -22,18 +23,24 @@ use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
+use crate::model_pool::PoolId;
 use crate::pool::{Channel, Pool};
 use crate::relay::{Answer, Download, Relay};
 use crate::roster::{Health, Placed};
-use crate::shared::Shared;
+use crate::shared::{Place, Shared};
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
+
+/// Read of a body while its request is held.
+const HELD_BODY_BYTES: usize = 1 << 20;
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
     pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Rc<Pool>,
+    /// Tells the thread that a request is held.
+    pub(crate) somebody_waits: Notify,
 }
 
 /// A worker's answer: its head, and the body on its way.
@@ -86,10 +93,13 @@ impl Proxy {
         // than our words about a failure.
         let mut fallback: Option<Result<Answered, Fault>> = None;
         loop {
-            let (placed, guard) = match self.shared.place(pool, &key.request(&tried)) {
+            let request = key.request(&tried);
+            let (placed, guard) = match self.place(pool, &request, &outgoing.upload).await {
                 Ok(found) => found,
-                Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
+                Err(Fault::NoWorker(why)) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
+                Err(fault) => return Err(fault),
             };
+            self.shared.placed(&placed, &request);
             let cause = match self.attempt(&placed, guard, &outgoing).await {
                 Outcome::Answered(answered) => return Ok(answered),
                 Outcome::Declined(answered, cause) => {
@@ -107,6 +117,24 @@ impl Proxy {
             }
             self.shared.counters.retries.add(cause);
             tried.push(placed.endpoint.id);
+        }
+    }
+
+    /// Finds a worker, and waits for it if that is better than to queue at its engine.
+    async fn place(
+        &self,
+        pool: PoolId,
+        request: &placement::Request<'_>,
+        upload: &Upload,
+    ) -> Result<(Placed, InFlight), Fault> {
+        let mut held = match self.shared.place(pool, request).map_err(Fault::NoWorker)? {
+            Place::Now(placed, guard) => return Ok((placed, guard)),
+            Place::Later(held) => held,
+        };
+        self.somebody_waits.notify_one();
+        tokio::select! {
+            found = held.turn() => found.map_err(Fault::NoWorker),
+            fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
         }
     }
 

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_placement::{
-    At, Decision, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings,
-    WorkerId, WorkerState, WorkerView,
+    At, Decision, Event, Fleet, Generation, Handover, NoWorker, Reason, Report, Request, RequestId,
+    Settings, WorkerId, WorkerState, WorkerView,
 };
 use headwater_signature::RouteTag;
+use tokio::sync::oneshot;
 
 use crate::breaker::{Breaker, Verdict};
 use crate::config::{BreakerConfig, WorkerConfig};
 use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
+use crate::held::{Asked, Waiter, Waiters};
 use crate::hottest::{HotPrefix, Hottest};
 use crate::model_pool::PoolId;
 
@@ -24,6 +26,7 @@ pub(crate) struct Roster {
     pool: PoolId,
     next_serial: u64,
     hottest: Hottest,
+    waiters: Waiters,
 }
 
 /// One worker.
@@ -99,6 +102,13 @@ pub(crate) enum Arrival {
     Later,
 }
 
+/// When a request gets its worker.
+pub(crate) enum Turn {
+    Now(Placed),
+    /// When this tells which.
+    Later(oneshot::Receiver<Placed>),
+}
+
 /// A request that has a worker and counts as being there.
 pub(crate) struct Placed {
     pub(crate) endpoint: Arc<Endpoint>,
@@ -119,6 +129,7 @@ impl Roster {
             // Serials are never equal in two pools either.
             next_serial: (pool.0 as u64) << 48,
             hottest: Hottest::default(),
+            waiters: Waiters::default(),
         })
     }
 
@@ -128,8 +139,31 @@ impl Roster {
         at: At,
         request: &Request<'_>,
         id: RequestId,
-    ) -> Result<Placed, NoWorker> {
+    ) -> Result<Turn, NoWorker> {
         let decision = self.fleet.place(at, request)?;
+        if decision.handover == Handover::Now {
+            return self.send(at, &decision, request, id).map(Turn::Now);
+        }
+        let held = Event::Held {
+            worker: decision.worker,
+            request: id,
+            of: request,
+        };
+        self.fleet.observe(at, &held);
+        let (turn, waits) = oneshot::channel();
+        let asked = Asked::of(request);
+        self.waiters.insert(id, Waiter { asked, turn });
+        Ok(Turn::Later(waits))
+    }
+
+    /// Counts a request at the worker that was chosen.
+    fn send(
+        &mut self,
+        at: At,
+        decision: &Decision,
+        request: &Request<'_>,
+        id: RequestId,
+    ) -> Result<Placed, NoWorker> {
         let member = self.members.get(&decision.worker).ok_or(NoWorker::Empty)?;
         let placed = Placed {
             endpoint: Arc::clone(&member.endpoint),
@@ -157,6 +191,51 @@ impl Roster {
 
     pub(crate) fn observe(&mut self, at: At, event: &Event<'_>) {
         self.fleet.observe(at, event);
+        self.release(at);
+    }
+
+    /// Calls everybody whose turn it is. Asked after whatever may have freed a worker.
+    fn release(&mut self, at: At) {
+        if self.waiters.is_empty() {
+            return;
+        }
+        while let Some(release) = self.fleet.release(at) {
+            let request = release.request;
+            let called = self.waiters.remove(&request);
+            let sent = called.and_then(|waiter| {
+                let of = waiter.asked.request();
+                let placed = self.send(at, &release.decision, &of, request).ok()?;
+                Some((waiter.turn, placed))
+            });
+            let Some((turn, placed)) = sent else {
+                self.fleet.observe(at, &Event::Abandoned { request });
+                continue;
+            };
+            if let Err(placed) = turn.send(placed) {
+                // The client left at this very moment.
+                let worker = placed.endpoint.id;
+                self.fleet.observe(at, &Event::Failed { worker, request });
+            }
+        }
+        if !self.has_worker() {
+            // Whoever waits learns of it by the end of the channel.
+            self.waiters.clear();
+        }
+    }
+
+    /// A request is wanted no more while it waits.
+    pub(crate) fn abandon(&mut self, at: At, request: RequestId) {
+        self.waiters.remove(&request);
+        self.observe(at, &Event::Abandoned { request });
+    }
+
+    /// Time passed: a worker may be presumed free, or somebody has waited for long enough.
+    pub(crate) fn tick(&mut self, at: At) {
+        if !self.waiters.is_empty() {
+            // Any event makes the fleet look at its clock; this one is about nobody.
+            let request = RequestId(u64::MAX);
+            self.observe(at, &Event::Abandoned { request });
+        }
     }
 
     /// Makes the list the one that `origin` knows: adds, removes, changes weights. Gives the
@@ -239,7 +318,7 @@ impl Roster {
         let worker = WorkerId::of(name);
         let member = self.members.remove(&worker)?;
         member.endpoint.remove();
-        self.fleet.observe(at, &Event::Left { worker });
+        self.observe(at, &Event::Left { worker });
         Some(())
     }
 
@@ -327,8 +406,9 @@ impl Roster {
         left >= least
     }
 
-    /// Lets the next request try each worker whose breaker has been open for long enough.
-    pub(crate) fn try_suspects(&mut self, at: At) {
+    /// Lets the next request try each worker whose breaker has been open for long enough;
+    /// gives whether there is any whose breaker is not closed.
+    pub(crate) fn try_suspects(&mut self, at: At) -> bool {
         let suspected = |m: &&Member| !m.breaker.is_closed();
         let suspects: Vec<Arc<Endpoint>> = self
             .members
@@ -336,18 +416,13 @@ impl Roster {
             .filter(suspected)
             .map(|m| Arc::clone(&m.endpoint))
             .collect();
-        for endpoint in suspects {
-            self.change(at, &endpoint, |member| {
+        for endpoint in &suspects {
+            self.change(at, endpoint, |member| {
                 member.breaker.tick(at);
                 true
             });
         }
-    }
-
-    /// Workers whose breaker is not closed.
-    pub(crate) fn suspects(&self) -> u32 {
-        let open = self.members.values().filter(|m| !m.breaker.is_closed());
-        u32::try_from(open.count()).unwrap_or(u32::MAX)
+        !suspects.is_empty()
     }
 
     /// Takes a worker out of service or puts it back; `None` if there is none of that name.
@@ -380,7 +455,7 @@ impl Roster {
             true
         });
         let worker = endpoint.id;
-        self.fleet.observe(at, &Event::Reported { worker, report });
+        self.observe(at, &Event::Reported { worker, report });
     }
 
     /// Changes a member and tells placement what follows from it.
@@ -407,6 +482,7 @@ impl Roster {
         if member.state() != state {
             let state = member.state();
             self.fleet.observe(at, &Event::State { worker, state });
+            self.release(at);
         }
         news
     }

@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsStream;
 
@@ -55,6 +55,7 @@ pub(crate) fn run(
         proxy: Proxy {
             pool: Rc::new(Pool::new(Arc::clone(&shared))),
             shared,
+            somebody_waits: Notify::new(),
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
@@ -71,6 +72,7 @@ impl Thread {
     ) -> io::Result<()> {
         let listener = TcpListener::from_std(listener)?;
         tokio::task::spawn_local(Rc::clone(&self).keep_time());
+        tokio::task::spawn_local(Rc::clone(&self).call_waiting());
         tokio::select! {
             () = self.accept(&listener) => {}
             // An error means that the router itself was dropped.
@@ -196,6 +198,19 @@ impl Thread {
             }
             self.proxy.pool.sweep();
             self.proxy.shared.try_suspects();
+        }
+    }
+
+    /// Lets held requests go whose time has come, as long as there are any.
+    async fn call_waiting(self: Rc<Self>) {
+        /// How late a worker may be found free that has told nothing.
+        const LOOK: Duration = Duration::from_millis(10);
+        loop {
+            self.proxy.somebody_waits.notified().await;
+            while self.proxy.shared.counters.held.get() > 0 {
+                sleep(LOOK).await;
+                self.proxy.shared.release_due();
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What every thread shares: settings, counters, the clock and the roster.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,12 @@ use crate::config::{Config, WorkerConfig};
 use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
 use crate::error::RouterError;
+use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
-use crate::roster::{Arrival, Health, Origin, Placed, Roster};
+use crate::roster::{Arrival, Health, Origin, Placed, Roster, Turn};
 use crate::tls::{Certificate, WorkerTls};
 
 /// One for the whole process.
@@ -38,9 +39,16 @@ pub(crate) struct Shared {
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
-    /// Workers whose breaker is not closed.
-    suspects: AtomicU32,
+    /// There may be workers whose breaker is not closed.
+    suspects: AtomicBool,
     pools: Vec<ModelPool>,
+}
+
+/// Where a request is to go.
+pub(crate) enum Place {
+    Now(Placed, InFlight),
+    /// When its turn has come.
+    Later(Held),
 }
 
 impl Shared {
@@ -63,7 +71,7 @@ impl Shared {
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
-            suspects: AtomicU32::new(0),
+            suspects: AtomicBool::new(false),
             pools,
             config,
         })
@@ -107,7 +115,7 @@ impl Shared {
         self: &Arc<Self>,
         pool: PoolId,
         request: &Request<'_>,
-    ) -> Result<(Placed, InFlight), NoWorker> {
+    ) -> Result<Place, NoWorker> {
         let id = RequestId(self.next_request.fetch_add(1, Relaxed));
         let began = Instant::now();
         let at = self.now();
@@ -116,18 +124,35 @@ impl Shared {
             .decision_time
             .add(began.elapsed(), &DECISION_BOUNDS_MICROS);
         match found {
-            Ok(placed) => {
-                let tokens = request.signature.map_or(0, Signature::tokens);
-                self.counters
-                    .decided(placed.reason, placed.matched_tokens, tokens);
-                placed.endpoint.requests.add(1);
-                let guard = InFlight::new(Arc::clone(self), (pool, placed.endpoint.id), id, began);
-                Ok((placed, guard))
+            Ok(Turn::Now(placed)) => {
+                let at_worker = (pool, placed.endpoint.id);
+                let guard = InFlight::new(Arc::clone(self), at_worker, id, began);
+                Ok(Place::Now(placed, guard))
+            }
+            Ok(Turn::Later(turn)) => {
+                let held = Held::new(Arc::clone(self), pool, id, began, turn);
+                Ok(Place::Later(held))
             }
             Err(why) => {
                 self.counters.found_no_worker(why);
                 Err(why)
             }
+        }
+    }
+
+    /// Counts a decision that is followed.
+    pub(crate) fn placed(&self, placed: &Placed, request: &Request<'_>) {
+        let tokens = request.signature.map_or(0, Signature::tokens);
+        self.counters
+            .decided(placed.reason, placed.matched_tokens, tokens);
+        placed.endpoint.requests.add(1);
+    }
+
+    /// Called often while requests are held: lets those go whose time has come.
+    pub(crate) fn release_due(&self) {
+        let at = self.now();
+        for pool in &self.pools {
+            pool.roster().tick(at);
         }
     }
 
@@ -162,8 +187,7 @@ impl Shared {
         let mut roster = self.roster(endpoint.pool);
         let change = roster.learn(at, endpoint, verdict, config);
         drop(roster);
-        let suspects = self.pools.iter().map(|pool| pool.roster().suspects());
-        self.suspects.store(suspects.sum(), Relaxed);
+        self.suspects.store(true, Relaxed);
         let Some(change) = change else {
             return;
         };
@@ -175,10 +199,13 @@ impl Shared {
     /// Called now and then: lets a request try a worker whose breaker has been open for long
     /// enough.
     pub(crate) fn try_suspects(&self) {
-        if self.suspects.load(Relaxed) > 0 {
-            let at = self.now();
-            for pool in &self.pools {
-                pool.roster().try_suspects(at);
+        if !self.suspects.swap(false, Relaxed) {
+            return;
+        }
+        let at = self.now();
+        for pool in &self.pools {
+            if pool.roster().try_suspects(at) {
+                self.suspects.store(true, Relaxed);
             }
         }
     }

@@ -134,7 +134,9 @@ pub(crate) fn snapshot(shared: &Shared) -> Snapshot {
             counters.responses.get(class).map_or(0, |count| count.get())
         }),
         retries: counters.retries.all().values().sum(),
-        cancelled: counters.cancelled_waiting.get() + counters.cancelled_streaming.get(),
+        cancelled: counters.cancelled_held.get()
+            + counters.cancelled_waiting.get()
+            + counters.cancelled_streaming.get(),
         refused: counters.refused.all().values().sum(),
         upstream_errors: counters.upstream_errors.all().values().sum(),
         first_byte_count: counters.first_byte_time.count.get(),

@@ -101,6 +101,16 @@ impl Upload {
         })
     }
 
+    /// Reads on while the request waits for a worker, so that a client that leaves is noticed;
+    /// ends only if the body cannot be had.
+    pub(crate) async fn read_ahead(&self, bytes: usize) -> Fault {
+        let read = poll_fn(|cx| self.0.borrow_mut().poll_head(cx, bytes)).await;
+        match read {
+            Ok(()) => std::future::pending().await,
+            Err(broken) => broken.fault(),
+        }
+    }
+
     pub(crate) fn attempt(&self) -> Attempt {
         self.0.borrow_mut().delivered = 0;
         Attempt {

@@ -12,6 +12,7 @@ mod binary;
 mod breaker;
 mod config;
 mod forwarding;
+mod hold;
 mod placement;
 mod pools;
 mod support;

@@ -1,0 +1,81 @@
+//! What every decision reads of a worker, side by side for all of them.
+
+use crate::cost::PrefillModel;
+use crate::event::WorkerState;
+use crate::id::{At, WorkerId};
+use crate::residency::Slot;
+use crate::settings::Settings;
+use crate::worker::Worker;
+
+/// Derived from a worker after each event about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauge {
+    pub(crate) id: WorkerId,
+    pub(crate) slot: Slot,
+    pub(crate) state: WorkerState,
+    pub(crate) weight: f64,
+    pub(crate) prefill: PrefillModel,
+    /// Our own requests, held ones too.
+    pub(crate) own: u32,
+    /// Until when [`Self::live`] holds with no event; time alone changes it then.
+    until: At,
+    live: Live,
+}
+
+/// The part that time alone changes: reports go stale, and a slow start ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Live {
+    /// Requests there.
+    pub(crate) in_flight: u32,
+    /// Those of them without a first byte.
+    pub(crate) waiting: u32,
+    pub(crate) is_hot: bool,
+    /// The weight that it can bear now.
+    pub(crate) bears: f64,
+    /// What the work there costs a new request, in milliseconds.
+    pub(crate) queue_ms: f64,
+}
+
+impl Gauge {
+    pub(crate) fn of(worker: &Worker, at: At, settings: &Settings) -> Self {
+        Self {
+            id: worker.id,
+            slot: worker.slot,
+            state: worker.state,
+            weight: worker.weight,
+            prefill: worker.prefill,
+            own: worker.own.in_flight + worker.own.held,
+            until: worker.unchanged_until(at, settings),
+            live: Live::of(worker, at, settings),
+        }
+    }
+
+    /// How it is now, if that has not to be looked up anew.
+    pub(crate) fn live(&self, at: At) -> Option<&Live> {
+        (at <= self.until).then_some(&self.live)
+    }
+}
+
+impl Live {
+    /// Of a worker that is not there.
+    pub(crate) const NOTHING: Self = Self {
+        in_flight: 0,
+        waiting: 0,
+        is_hot: false,
+        bears: 1.0,
+        queue_ms: 0.0,
+    };
+
+    pub(crate) fn of(worker: &Worker, at: At, settings: &Settings) -> Self {
+        let in_flight = worker.in_flight(at);
+        let bears = worker.weight * worker.ramp(at, settings);
+        let work_ms = worker.weight * worker.pending_ms(at);
+        Self {
+            in_flight,
+            waiting: worker.waiting(at),
+            is_hot: worker.watermark.is_hot(at, settings),
+            bears,
+            queue_ms: (work_ms + settings.active_ms * f64::from(in_flight)) / bears,
+        }
+    }
+}
