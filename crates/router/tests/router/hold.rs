@@ -4,7 +4,8 @@ use headwater_signature::{BlockSize, Fingerprint, PrefixHash, Rung, Signature};
 
 use crate::support::{Act, Conn, Running, Worker, request, soon, until};
 
-const LITTLE: &str = "placement: {hold: {tokens: 100}}\nhealth: {interval_ms: 50}\nretry: {replay_bytes: 1000000}\n";
+const LITTLE: &str =
+    "placement: {hold: {tokens: 100}}\nhealth: {interval_ms: 50}\nretry: {replay_bytes: 1000000}\n";
 
 /// A prompt so long that no worker is presumed to be through with it during a test.
 fn long_prompt(conversation: u8) -> String {

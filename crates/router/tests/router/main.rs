@@ -16,5 +16,6 @@ mod hold;
 mod placement;
 mod pools;
 mod support;
+mod telemetry;
 mod tls;
 mod wire;
