@@ -91,8 +91,8 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
         "r.yaml: workers: there are no workers; list at least one, such as `http://127.0.0.1:8001`",
     );
     check(
-        &format!("{head}workers: [https://a:1]\n"),
-        "r.yaml:2:11: workers[0]: `https://a:1` asks for TLS, which the router does not speak to workers yet; use `http://`",
+        &format!("{head}workers: [ftp://a:1]\n"),
+        "r.yaml:2:11: workers[0]: `ftp://a:1` has no scheme `http`, `https` or `h2c`; write it as `http://host:port`",
     );
     check(
         "listen: 8080\nworkers: [http://a:1]\n",
