@@ -250,6 +250,8 @@ pub struct MetricsConfig {
     /// How often, in milliseconds, give or take a tenth. Default 500.
     #[serde(deserialize_with = "value::interval_ms")]
     pub interval_ms: u64,
+    /// Whether workers are asked to tell their load with each answer as well (ORCA).
+    pub response_header: bool,
 }
 
 /// The certificate that clients see; read again when a file changes and on a reload.
@@ -482,6 +484,7 @@ impl Default for MetricsConfig {
         Self {
             path: "/metrics".to_owned(),
             interval_ms: 500,
+            response_header: false,
         }
     }
 }
