@@ -8,6 +8,7 @@ use crate::counters::{
     Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, HELD_BOUNDS_MICROS,
     Histogram, KEY_SOURCES,
 };
+use crate::engines::Signal;
 use crate::roster::Roster;
 use crate::shared::Shared;
 
@@ -31,6 +32,10 @@ pub(crate) fn text(shared: &Shared) -> String {
         &counters.first_byte_time,
         &FIRST_BYTE_BOUNDS_MICROS,
     );
+    let nothing = Count::default();
+    let telemetry = shared.telemetry.as_ref();
+    let dropped = telemetry.map_or(&nothing, |telemetry| &*telemetry.dropped);
+    page.counter("telemetry_dropped_total", dropped);
     workers(&mut page, shared);
     page.0
 }
@@ -112,6 +117,11 @@ fn workers(page: &mut Page, shared: &Shared) {
         ("worker_state", "gauge"),
         ("worker_requests_total", "counter"),
         ("worker_in_flight", "gauge"),
+        ("worker_held", "gauge"),
+        ("worker_running", "gauge"),
+        ("worker_waiting", "gauge"),
+        ("worker_queried_tokens_total", "counter"),
+        ("worker_hit_tokens_total", "counter"),
         ("worker_uncached_tokens", "gauge"),
         ("worker_hot", "gauge"),
         ("worker_breaker_open", "gauge"),
@@ -170,6 +180,7 @@ fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
             endpoint.requests.get() as f64,
         );
         add("worker_in_flight", None, view.in_flight.into());
+        add("worker_held", None, view.held.into());
         add("worker_uncached_tokens", None, view.uncached_tokens as f64);
         add("worker_hot", None, f64::from(u8::from(view.hot)));
         let open = !member.breaker.is_closed();
@@ -188,6 +199,17 @@ fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
             );
             if let Some(kv_use) = scrape.reading.kv_use() {
                 add("worker_kv_use", None, kv_use);
+            }
+            let told = [
+                ("worker_running", Signal::Running),
+                ("worker_waiting", Signal::Waiting),
+                ("worker_queried_tokens_total", Signal::PrefixQueries),
+                ("worker_hit_tokens_total", Signal::PrefixHits),
+            ];
+            for (family, signal) in told {
+                if let Some(value) = scrape.reading.value(signal) {
+                    add(family, None, value);
+                }
             }
             for signal in scrape.reading.missing() {
                 add("worker_signal_missing", Some(signal.as_str()), 1.0);

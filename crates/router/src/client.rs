@@ -7,11 +7,13 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
+use hyper::http::response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::answer;
 use crate::head_scan::{Head, HeadScan};
 use crate::spoken::Spoken;
+use crate::telemetry::Telling;
 use crate::transport::Transport;
 
 /// What the connection's thread and its transport both know of it. Times are counted in the
@@ -171,6 +173,8 @@ impl Client {
 pub(crate) struct Turn {
     client: Rc<Client>,
     head: Head,
+    /// Told when the turn ends, if it is told at all.
+    pub(crate) telling: Option<Box<Telling>>,
 }
 
 impl Turn {
@@ -180,6 +184,14 @@ impl Turn {
         Self {
             client: Rc::clone(client),
             head: client.head.take(),
+            telling: None,
+        }
+    }
+
+    /// The head of the request's answer is there.
+    pub(crate) fn answered(&mut self, head: &response::Parts) {
+        if let Some(telling) = &mut self.telling {
+            telling.answered(head.status, &head.headers);
         }
     }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::config_file::{self, WorkerEntry};
 use crate::config_pool::{DiscoverConfig, PoolConfig};
+use crate::config_telemetry::{RequestLogConfig, TracesConfig};
 use crate::config_value as value;
 use crate::error::ConfigError;
 use crate::worker_url::WorkerUrl;
@@ -63,6 +64,12 @@ pub struct Config {
     /// When a worker that fails requests gets no more of them.
     #[serde(default)]
     pub breaker: BreakerConfig,
+    /// Requests that are told one by one, on stdout. Default: none.
+    #[serde(default)]
+    pub request_log: RequestLogConfig,
+    /// Requests that are traced. Default: none.
+    #[serde(default)]
+    pub traces: Option<TracesConfig>,
     /// How a worker is found to be dead or alive.
     #[serde(default)]
     pub health: HealthConfig,
@@ -243,6 +250,8 @@ pub struct MetricsConfig {
     /// How often, in milliseconds, give or take a tenth. Default 500.
     #[serde(deserialize_with = "value::interval_ms")]
     pub interval_ms: u64,
+    /// Whether workers are asked to tell their load with each answer as well (ORCA).
+    pub response_header: bool,
 }
 
 /// The certificate that clients see; read again when a file changes and on a reload.
@@ -309,6 +318,8 @@ impl Config {
             placement: PlacementConfig::default(),
             retry: RetryConfig::default(),
             breaker: BreakerConfig::default(),
+            request_log: RequestLogConfig::default(),
+            traces: None,
             health: HealthConfig::default(),
             metrics: MetricsConfig::default(),
             tls: None,
@@ -473,6 +484,7 @@ impl Default for MetricsConfig {
         Self {
             path: "/metrics".to_owned(),
             interval_ms: 500,
+            response_header: false,
         }
     }
 }

@@ -120,6 +120,20 @@ pub(crate) fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Str
     path(from).map(Some)
 }
 
+pub(crate) fn some_collector<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let uri = text.parse::<hyper::Uri>().ok();
+        let usable = uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.path() == "/");
+        let problem = || {
+            format!("`{text}` is not a collector; write it as `http://host:4318`, with TLS left to a collector beside the router")
+        };
+        usable.then(|| Some(text.to_owned())).ok_or_else(problem)
+    }))
+}
+
 pub(crate) fn some_host<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     from.deserialize_str(Text(|text: &str| {
         let label = |label: &str| {

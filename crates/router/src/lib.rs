@@ -65,6 +65,10 @@ mod admin_workers;
 mod status;
 mod status_feed;
 
+mod telemetry;
+mod telemetry_out;
+mod trace_context;
+
 mod control;
 mod discover;
 mod dns;
@@ -77,6 +81,7 @@ mod watch;
 mod config;
 mod config_file;
 mod config_pool;
+mod config_telemetry;
 mod config_value;
 mod config_whole;
 mod error;
@@ -88,6 +93,7 @@ pub use config::{
     PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
+pub use config_telemetry::{RequestLogConfig, TracesConfig};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
 pub use worker_url::{Scheme, WorkerUrl};

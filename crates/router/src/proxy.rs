@@ -62,16 +62,28 @@ enum Outcome {
 
 impl Proxy {
     /// Answers one request, by a worker if any can.
-    pub(crate) async fn serve(&self, turn: Turn, request: Request<Incoming>) -> Response<Download> {
+    pub(crate) async fn serve(
+        &self,
+        mut turn: Turn,
+        mut request: Request<Incoming>,
+    ) -> Response<Download> {
         let counters = &self.shared.counters;
         counters.requests.add(1);
         self.shared.budget.earn();
+        if let Some(telemetry) = &self.shared.telemetry {
+            turn.telling = telemetry.begin(&mut request).map(Box::new);
+        }
         let (head, body) = match self.forward(turn.head(), request).await {
-            Ok((head, relay)) => (head, Download::of_worker(relay, turn)),
+            Ok((head, relay)) => {
+                turn.answered(&head);
+                (head, Download::of_worker(relay, turn))
+            }
             Err(fault) => {
                 counters.refused.add(fault.as_str());
                 let (response, text) = answer::of_fault(fault);
-                (response.into_parts().0, Download::of_router(text, turn))
+                let head = response.into_parts().0;
+                turn.answered(&head);
+                (head, Download::of_router(text, turn))
             }
         };
         counters.response(head.status);

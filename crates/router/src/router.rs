@@ -6,8 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch as channel};
+use tokio::time::timeout;
 
 use crate::admin_access::{Access, Token};
 use crate::config::Config;
@@ -19,6 +21,8 @@ use crate::model_pool::PoolId;
 use crate::roster::Origin;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
+use crate::telemetry::Telemetry;
+use crate::telemetry_out;
 
 /// A router that has its addresses and waits to run.
 pub struct Router {
@@ -93,6 +97,16 @@ impl Router {
         let control = spawn("headwater-control", move || {
             control::run(shared, admin, stopped)
         })?;
+        let (stop_telling, told) = oneshot::channel();
+        let records = self.shared.telemetry.as_ref().and_then(Telemetry::receiver);
+        let telling = match records {
+            Some(records) => {
+                let shared = Arc::clone(&self.shared);
+                let tell = move || telemetry_out::run(&shared, records, told);
+                Some(spawn("headwater-telemetry", tell)?)
+            }
+            None => None,
+        };
         let phase = channel::Sender::new(Phase::Serving);
         let mut serving = Vec::with_capacity(self.listeners.len());
         for listener in self.listeners {
@@ -107,6 +121,11 @@ impl Router {
             finished(ended).await?;
         }
         drop(stop_control);
+        drop(stop_telling);
+        if let Some(telling) = telling {
+            // Whoever reads its lines may have stopped; the router ends all the same.
+            let _told = timeout(LAST_WORDS, finished(telling)).await;
+        }
         finished(control).await
     }
 }
@@ -142,6 +161,8 @@ impl Handle {
             ("placement", old.placement != config.placement),
             ("retry", old.retry != config.retry),
             ("breaker", old.breaker != config.breaker),
+            ("request_log", old.request_log != config.request_log),
+            ("traces", old.traces != config.traces),
             ("health", old.health != config.health),
             ("metrics", old.metrics != config.metrics),
             ("tls", old.tls != config.tls),
@@ -170,6 +191,9 @@ fn same_rules(old: &[PoolConfig], new: &[PoolConfig]) -> bool {
     };
     old.len() == new.len() && old.iter().zip(new).all(same)
 }
+
+/// How long the last log lines and traces may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// A thread, and the word that it has ended.
 type Ended = oneshot::Receiver<io::Result<()>>;

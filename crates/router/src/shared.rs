@@ -21,6 +21,7 @@ use crate::inflight::InFlight;
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Arrival, Health, Origin, Placed, Roster, Turn};
+use crate::telemetry::Telemetry;
 use crate::tls::{Certificate, WorkerTls};
 
 /// One for the whole process.
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     /// Tells the control thread that workers came or went.
     pub(crate) roster_changed: watch::Sender<()>,
     pub(crate) history: History,
+    pub(crate) telemetry: Option<Telemetry>,
     pub(crate) status_pages: Gauge,
     started: Instant,
     next_request: AtomicU64,
@@ -67,6 +69,7 @@ impl Shared {
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
             history: History::default(),
+            telemetry: Telemetry::of_config(&config),
             status_pages: Gauge::default(),
             started: Instant::now(),
             next_request: AtomicU64::new(0),

@@ -110,7 +110,7 @@ const drawWorkers = (now, then) => {
       known(w.kv_use)
         ? meter("KV", w.kv_use, w.hot ? "hot" : "", percent(w.kv_use), [[now.low_watermark, "low"], [now.high_watermark, ""]], "KV use with both watermarks")
         : meter("KV", 0, "", "unknown", [], "the engine does not tell"),
-      cell("waiting", number((w.waiting ?? 0) + (w.held ?? 0))), cell("queued", number(w.queued), true),
+      cell("held", number(w.held)), cell("waiting", number(w.waiting), true), cell("queued", number(w.queued), true),
       cell("prefill left", millis(w.pending_ms)),
       cell("engine hits", percent(before ? share(w, before, "hit_tokens", "queried_tokens") : null)),
       cell("prefixes", number(w.residency), true),

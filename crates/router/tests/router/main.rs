@@ -15,6 +15,8 @@ mod forwarding;
 mod hold;
 mod placement;
 mod pools;
+mod schema;
 mod support;
+mod telemetry;
 mod tls;
 mod wire;
