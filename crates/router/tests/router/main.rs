@@ -16,6 +16,8 @@ mod hold;
 mod placement;
 mod pools;
 mod schema;
+mod strict;
+#[expect(dead_code, reason = "the chaos run needs more of it")]
 mod support;
 mod telemetry;
 mod tls;
