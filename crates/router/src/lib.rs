@@ -51,6 +51,7 @@ mod counters;
 mod endpoint;
 mod history;
 mod hottest;
+mod load_header;
 mod model_pool;
 mod roster;
 mod shared;
