@@ -58,8 +58,8 @@ pub struct DiscoverConfig {
     /// A name of SRV records, such as `_http._tcp.engines.example`: hosts, ports and weights.
     #[serde(default, deserialize_with = "value::some_host")]
     pub srv: Option<String>,
-    /// A Kubernetes service as `namespace/name`; its ready endpoints are workers. Needs a build
-    /// with the feature `kubernetes`.
+    /// A Kubernetes service as `namespace/name`; its ready pods are workers, by the
+    /// EndpointSlices that the API server of the router's own cluster has.
     #[serde(default, deserialize_with = "value::some_service")]
     pub service: Option<String>,
     /// The workers' port: required with `dns`; with `service` the first of the slice unless set.
@@ -108,11 +108,6 @@ impl DiscoverConfig {
         }
         if self.srv.is_some() && self.port.is_some() {
             return Some("has a port that the SRV records give; leave it out");
-        }
-        if self.service.is_some() && !cfg!(feature = "kubernetes") {
-            return Some(
-                "needs a build with the feature `kubernetes`; use `dns` with a headless service",
-            );
         }
         None
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::config::WorkerConfig;
 use crate::config_pool::DiscoverConfig;
 use crate::dns::{Resolver, Service};
+use crate::kubernetes;
 use crate::model_pool::PoolId;
 use crate::roster::Origin;
 use crate::shared::Shared;
@@ -39,10 +40,9 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
 }
 
 async fn follow(shared: Arc<Shared>, pool: PoolId, origin: Origin, config: DiscoverConfig) {
-    #[cfg(feature = "kubernetes")]
     if let Some(service) = &config.service {
-        crate::kubernetes::follow(&shared, pool, origin, service, config.port).await;
-        return;
+        let port = config.port.map(u16::from);
+        return kubernetes::follow(&shared, (pool, origin), service, port).await;
     }
     let resolver = Resolver::new(config.server);
     let name = config.name().to_owned();

@@ -23,6 +23,7 @@ use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
+use crate::load_header;
 use crate::model_pool::PoolId;
 use crate::pool::{Channel, Pool};
 use crate::relay::{Answer, Download, Relay};
@@ -241,14 +242,21 @@ impl Proxy {
         *request.method_mut() = outgoing.head.method.clone();
         *request.uri_mut() = outgoing.head.uri.clone();
         *request.headers_mut() = outgoing.head.headers.clone();
+        let wanted = self.shared.config.metrics.response_header;
+        let asked = wanted.then(|| load_header::ask(request.headers_mut()));
         let sent = self.in_time(channel.send(request, endpoint)).await?;
         let connection = match connection {
             Connection::Kept if channel.is_shared() => Connection::Shared,
             connection => connection,
         };
-        let response = sent
+        let mut response = sent
             .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
         endpoint.answered(self.shared.now());
+        if let Some(asked) = asked
+            && let Some(load) = load_header::take(response.headers_mut(), asked)
+        {
+            self.shared.told_load(endpoint, load);
+        }
         Ok((channel, response))
     }
 

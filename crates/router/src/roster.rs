@@ -18,6 +18,7 @@ use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
 use crate::held::{Asked, Waiter, Waiters};
 use crate::hottest::{HotPrefix, Hottest};
+use crate::load_header::Load;
 use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
@@ -473,6 +474,23 @@ impl Roster {
             true
         });
         let worker = endpoint.id;
+        self.observe(at, &Event::Reported { worker, report });
+    }
+
+    /// Learns from what an answer told; what it did not tell is as the last scrape had it.
+    pub(crate) fn told_load(&mut self, at: At, endpoint: &Endpoint, load: Load) {
+        let worker = endpoint.id;
+        let member = self.members.get(&worker);
+        let scrape = member.and_then(|member| member.scrape.as_ref());
+        let reading = scrape.map(|scrape| &scrape.reading);
+        let last = |signal| reading.and_then(|reading| reading.count(signal));
+        let report = Report {
+            running: load.running.or_else(|| last(Signal::Running)),
+            waiting: load.waiting.or_else(|| last(Signal::Waiting)),
+            pending_tokens: None,
+            kv_use: load.kv_use.or_else(|| reading.and_then(Reading::kv_use)),
+            cache_tokens: reading.and_then(Reading::cache_tokens),
+        };
         self.observe(at, &Event::Reported { worker, report });
     }
 

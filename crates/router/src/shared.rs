@@ -18,6 +18,7 @@ use crate::error::RouterError;
 use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
+use crate::load_header::Load;
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Arrival, Health, Origin, Placed, Roster, Turn};
@@ -226,6 +227,12 @@ impl Shared {
         if endpoint.failed() >= self.config.health.failures {
             self.set_health(endpoint, Health::Down, why);
         }
+    }
+
+    /// An answer told how its worker is.
+    pub(crate) fn told_load(&self, endpoint: &Endpoint, load: Load) {
+        let at = self.now();
+        self.roster(endpoint.pool).told_load(at, endpoint, load);
     }
 
     /// Makes the list the one that `origin` knows.

@@ -11,6 +11,7 @@ mod admin;
 mod binary;
 mod breaker;
 mod config;
+mod deploy;
 mod forwarding;
 mod hold;
 mod placement;

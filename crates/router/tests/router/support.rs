@@ -37,6 +37,8 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) enum Act {
     /// 200 with its name as JSON.
     Answer,
+    /// 200 with its load in the head: it is hot.
+    Load,
     /// This status, with its name as body.
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
@@ -196,6 +198,9 @@ impl Worker {
         match act {
             Act::Answer => {
                 conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nx-worker: {name}\r\nkeep-alive: timeout=5\r\nconnection: x-gone\r\nx-gone: 1\r\n\r\n{name}")).await
+            }
+            Act::Load => {
+                conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nendpoint-load-metrics: TEXT named_metrics.kv_cache_usage_perc=0.95\r\n\r\n{name}")).await
             }
             Act::Status(status) => {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nx-worker: {name}\r\n\r\n{name}")).await

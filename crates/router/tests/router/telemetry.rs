@@ -54,6 +54,33 @@ async fn a_trace_goes_through_the_router_to_the_worker_and_to_the_collector() {
     assert!(!text.contains("words") && !text.contains(&signed));
 }
 
+#[tokio::test]
+async fn a_load_in_an_answer_is_learned_and_not_shown() {
+    let worker = Worker::start().await;
+    let settings = "metrics: {response_header: true, interval_ms: 600000}\n";
+    let router = Running::start(&[&worker], settings);
+    worker.does(crate::support::Act::Load);
+    let answer = router.ask(&[], "{}").await;
+    assert!(
+        worker
+            .last()
+            .0
+            .contains("endpoint-load-metrics-format: TEXT")
+    );
+    assert!(!answer.headers.contains_key("endpoint-load-metrics"));
+    assert_eq!(router.state().await["workers"][0]["hot"], true);
+
+    let asks = [("endpoint-load-metrics-format", "JSON")];
+    let answer = router.ask(&asks, "{}").await;
+    assert!(
+        worker
+            .last()
+            .0
+            .contains("endpoint-load-metrics-format: JSON")
+    );
+    assert!(answer.headers.contains_key("endpoint-load-metrics"));
+}
+
 /// Names between backticks in the tables and lists of a text, with what they stand for.
 fn documented() -> BTreeSet<String> {
     let readme = include_str!("../../README.md");
