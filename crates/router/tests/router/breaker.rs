@@ -128,7 +128,7 @@ async fn an_answer_that_does_not_begin_in_time_is_had_elsewhere() {
 #[tokio::test]
 async fn a_worker_that_has_enough_is_left_alone_for_a_while_and_used_if_all_have() {
     let (busy, free) = (Worker::start().await, Worker::start().await);
-    let router = Running::start(&[&busy, &free], "");
+    let router = Running::start(&[&busy, &free], "policy: round_robin\n");
     busy.does(Act::Status(503));
     let statuses = ask(&router, 40).await;
     assert_eq!(statuses.into_keys().collect::<Vec<_>>(), [200]);
