@@ -10,7 +10,9 @@ fn drain_seconds(yaml: &str) -> u64 {
 #[test]
 fn systemd_waits_for_longer_than_the_router_drains() {
     let unit = include_str!("../../../../docs/deploy/systemd/headwater-router.service");
-    let stop = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec="));
+    let stop = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("TimeoutStopSec="));
     let stop: u64 = stop.unwrap().parse().unwrap();
     let config = include_str!("../../../../docs/deploy/systemd/router.yaml");
     assert!(stop > drain_seconds(config));
