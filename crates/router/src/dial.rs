@@ -47,7 +47,7 @@ async fn secure(
 ) -> io::Result<(Transport, Spoken)> {
     let connector = tls.connector(offer).map_err(io::Error::other)?;
     let name = ServerName::try_from(endpoint.url.host().to_owned()).map_err(io::Error::other)?;
-    let stream = connector.connect(name, stream).await?;
+    let stream = Box::pin(connector.connect(name, stream)).await?;
     let spoken = Spoken::of_alpn(stream.get_ref().1.alpn_protocol());
     let stream = Box::new(TlsStream::Client(stream));
     Ok((Transport::Tls(stream), spoken))

@@ -145,10 +145,13 @@ impl Proxy {
             Place::Later(held) => held,
         };
         self.somebody_waits.notify_one();
-        tokio::select! {
-            found = held.turn() => found.map_err(Fault::NoWorker),
-            fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
-        }
+        Box::pin(async move {
+            tokio::select! {
+                found = held.turn() => found.map_err(Fault::NoWorker),
+                fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
+            }
+        })
+        .await
     }
 
     /// Tries one worker.
@@ -222,7 +225,8 @@ impl Proxy {
             }
         }
         self.shared.counters.upstream_connects.add(1);
-        let channel = self.pool.connect(endpoint).await?;
+        // Boxed, as it is rare and large.
+        let channel = Box::pin(self.pool.connect(endpoint)).await?;
         self.send(channel, Connection::Fresh, endpoint, outgoing)
             .await
     }

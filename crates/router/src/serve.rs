@@ -143,7 +143,9 @@ impl Thread {
         let service = service_fn(move |request| {
             let thread = Rc::clone(&thread);
             let turn = Turn::begin(&of);
-            async move { Ok::<_, Infallible>(thread.proxy.serve(turn, request).await) }
+            // Boxed, so that a stream that goes on for minutes does not keep the memory that its
+            // decision took.
+            Box::pin(async move { Ok::<_, Infallible>(thread.proxy.serve(turn, request).await) })
         });
         let limits = &self.proxy.shared.config.limits;
         // How a connection ends is the client's business; its requests have been counted.
@@ -163,7 +165,7 @@ impl Thread {
                     .max_header_list_size(most)
                     .serve_connection(io, service);
                 let stop = http2::Connection::graceful_shutdown;
-                client.drive(connection, stop).await
+                Box::pin(client.drive(connection, stop)).await
             }
         };
     }
@@ -174,7 +176,8 @@ impl Thread {
             let version = spoken(&stream).await?;
             return Ok((Transport::Plain(stream), version));
         };
-        let stream = certificate.acceptor.accept(stream).await?;
+        // Boxed: a handshake takes more memory than all that follows.
+        let stream = Box::pin(certificate.acceptor.accept(stream)).await?;
         let version = Spoken::of_alpn(stream.get_ref().1.alpn_protocol());
         let stream = Box::new(TlsStream::Server(stream));
         Ok((Transport::Tls(stream), version))

@@ -19,6 +19,8 @@ mod kv_events;
 mod placement;
 mod pools;
 mod schema;
+mod strict;
+#[expect(dead_code, reason = "the chaos run needs more of it")]
 mod support;
 mod telemetry;
 mod tls;

@@ -2,6 +2,10 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::strict::Strict;
 use crate::support::{Act, Conn, Running, Worker, soon, until};
 
 /// The statuses of at most so many answers, fewer if the connection ends.
@@ -208,4 +212,52 @@ async fn a_client_that_does_not_read_is_let_go() {
     let mut conn = Conn::to(router.address).await;
     conn.send(&post("", "")).await.unwrap();
     until("the worker is free", || worker.left.load(SeqCst) == 1).await;
+}
+
+#[test]
+fn no_bytes_confuse_the_router_or_reach_the_worker_as_nonsense() {
+    let strict = Strict::start();
+    let piece = prop::sample::select(vec![
+        "POST / HTTP/1.1\r\n",
+        "GET /x?y HTTP/1.1\r\n",
+        "GET http://a/ HTTP/1.1\r\n",
+        "GET / HTTP/1.0\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "Host: a\r\n",
+        "Content-Length: 3\r\n",
+        "content-length:3\n",
+        "Content-Length: 0\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Transfer-Encoding:  Chunked \r\n",
+        "transfer-encoding: gzip, chunked\r\n",
+        "Expect: 100-continue\r\n",
+        "Connection: close\r\n",
+        "Connection: upgrade, content-length\r\n",
+        "Upgrade: h2c\r\n",
+        "Trailer: x\r\n",
+        "Prefix-Signature: v=1, b=16, n=48, fp=:q83vASNFZ4k=:, r=(2;h=:q83vASNFZ4k=:)\r\n",
+        " folded\r\n",
+        "x: \0\r\n",
+        "\r\n",
+        "\n",
+        "\r",
+        "abc",
+        "3\r\nabc\r\n",
+        "0003;x\r\nabc\r\n",
+        "3\nabc\r\n",
+        "0\r\n\r\n",
+        "0\r\nx: y\r\n\r\n",
+        "\u{fffd}",
+    ]);
+    let pieces = prop::collection::vec(piece, 1..12);
+    let config = Config {
+        cases: 300,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let run = TestRunner::new(config).run(&pieces, |pieces| {
+        strict.check(pieces.concat().as_bytes());
+        Ok(())
+    });
+    run.unwrap();
 }
