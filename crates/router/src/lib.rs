@@ -52,6 +52,7 @@ mod endpoint;
 mod history;
 mod hottest;
 mod load_header;
+mod member;
 mod model_pool;
 mod roster;
 mod shared;
