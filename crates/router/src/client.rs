@@ -152,10 +152,9 @@ impl Client {
     /// Runs a connection to its end; `stop` is called once when it is asked to finish.
     pub(crate) async fn drive<C: Future>(
         &self,
-        connection: C,
+        mut connection: Pin<Box<C>>,
         stop: impl Fn(Pin<&mut C>),
     ) -> C::Output {
-        let mut connection = pin!(connection);
         let mut told = false;
         poll_fn(|cx| {
             if self.finishing.get() && !told {

@@ -10,6 +10,9 @@ const TRACKED: usize = 256;
 /// Prefixes that are told.
 pub(crate) const TOLD: usize = 12;
 
+/// With a full table, one in so many unknown prefixes is looked at.
+const NEWCOMERS: u32 = 16;
+
 /// Requests after which every count is halved, so that the past fades.
 const FADE_AFTER: u32 = 20_000;
 
@@ -47,6 +50,10 @@ impl Hottest {
         }
         if let Some(known) = self.counts.get_mut(&hash) {
             known.requests = known.requests.saturating_add(1);
+            return;
+        }
+        // Finding the least wanted takes a walk; whoever is really hot comes again.
+        if self.counts.len() >= TRACKED && !self.seen.is_multiple_of(NEWCOMERS) {
             return;
         }
         let before = self.make_room();

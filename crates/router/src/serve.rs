@@ -157,7 +157,7 @@ impl Thread {
                     .header_read_timeout(None)
                     .serve_connection(io, service);
                 let stop = http1::Connection::graceful_shutdown;
-                client.drive(connection, stop).await
+                client.drive(Box::pin(connection), stop).await
             }
             Spoken::Http2 => {
                 let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
@@ -165,7 +165,7 @@ impl Thread {
                     .max_header_list_size(most)
                     .serve_connection(io, service);
                 let stop = http2::Connection::graceful_shutdown;
-                Box::pin(client.drive(connection, stop)).await
+                client.drive(Box::pin(connection), stop).await
             }
         };
     }

@@ -178,6 +178,11 @@ fn resident_kib() -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
+/// Open files and sockets of this process, where the system tells.
+fn descriptors() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
+}
+
 async fn until_nothing_is_left(router: &Running, workers: &[Arc<Worker>]) {
     soon("an idle router", async {
         loop {
@@ -229,7 +234,7 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
         .and_then(|s| s.parse().ok());
     let time = Duration::from_secs(seconds.unwrap_or(SECONDS));
     let (began, mut dice, mut dead) = (Instant::now(), Dice(42), vec![false; WORKERS]);
-    let mut early_kib = None;
+    let (mut early_kib, mut early_files) = (None, None);
     while began.elapsed() < time {
         shake(&mut dice, &workers, &mut dead).await;
         if dice.below(3) == 0 {
@@ -237,20 +242,23 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
         }
         if began.elapsed() > time / 2 {
             early_kib = early_kib.or_else(resident_kib);
+            early_files = early_files.or_else(descriptors);
         }
         tokio::time::sleep(Duration::from_millis(40)).await;
         while let Some(ended) = clients.try_join_next() {
             ended.expect("a client that was not answered");
         }
     }
-    let late_kib = resident_kib();
+    let (late_kib, late_files) = (resident_kib(), descriptors());
     stop.store(true, SeqCst);
     while let Some(ended) = soon("the clients", clients.join_next()).await {
         ended.expect("a client that was not answered");
     }
     let count = |outcome: &AtomicU64| outcome.load(SeqCst);
     let (whole, cut, left) = (count(&seen.whole), count(&seen.cut), count(&seen.left));
-    println!("{whole} whole, {cut} cut, {left} left; {early_kib:?} then {late_kib:?} KiB");
+    println!(
+        "{whole} whole, {cut} cut, {left} left; {early_kib:?} then {late_kib:?} KiB, {early_files:?} then {late_files:?} files"
+    );
     assert!(whole > 300 && left > 20, "{whole} whole, {left} left");
 
     for (worker, dead) in workers.iter().zip(dead) {
@@ -263,6 +271,9 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
     until_nothing_is_left(&router, &workers).await;
     if let (Some(early), Some(late)) = (early_kib, late_kib) {
         assert!(late < early + 32 * 1_024, "{early} KiB, then {late} KiB");
+    }
+    if let (Some(early), Some(late)) = (early_files, late_files) {
+        assert!(late < early + 400, "{early} files, then {late} files");
     }
     router.stop();
     router.ended().await;
