@@ -20,7 +20,7 @@ use crate::admin_explain;
 use crate::admin_metrics;
 use crate::admin_state;
 use crate::admin_workers;
-use crate::roster::Service;
+use crate::member::Service;
 use crate::shared::Shared;
 use crate::status;
 use crate::status_feed;
@@ -71,7 +71,7 @@ async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     if let Err(answer) = access.check(&head.method, path, &head.headers) {
-        return answer;
+        return *answer;
     }
     let Some((_, methods)) = ROUTES.iter().find(|(known, _)| *known == path) else {
         return unknown_path();

@@ -90,10 +90,11 @@ impl Access {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-    ) -> Result<(), Answer> {
+    ) -> Result<(), Box<Answer>> {
         if *method != Method::GET && is_from_another_site(headers) {
             let hint = "a page of another site may not change the router";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "foreign_origin", hint).into_answer());
+            let refusal = Refusal::new(StatusCode::FORBIDDEN, "foreign_origin", hint);
+            return Err(Box::new(refusal.into_answer()));
         }
         let probe = matches!(path, "/healthz" | "/readyz");
         match self {
@@ -102,7 +103,8 @@ impl Access {
             Self::Watching if path == "/metrics" => Ok(()),
             Self::Watching => {
                 let hint = "others can reach this port: set `admin_token_file`, or let `admin` be on loopback";
-                Err(Refusal::new(StatusCode::FORBIDDEN, "no_token_set", hint).into_answer())
+                let refusal = Refusal::new(StatusCode::FORBIDDEN, "no_token_set", hint);
+                Err(Box::new(refusal.into_answer()))
             }
             Self::Token(token) if token.is_in(headers) => Ok(()),
             Self::Token(_) => {
@@ -115,7 +117,7 @@ impl Access {
                     let value = HeaderValue::from_static(way);
                     answer.headers_mut().append(WWW_AUTHENTICATE, value);
                 }
-                Err(answer)
+                Err(Box::new(answer))
             }
         }
     }

@@ -88,6 +88,16 @@ fn failures(page: &mut Page, counters: &Counters) {
             page.labelled(name, &[("cause", cause)], count);
         }
     }
+    let of_caches = [
+        ("kv_events_total", "kind", &counters.kv_events),
+        ("kv_event_gaps_total", "outcome", &counters.kv_event_gaps),
+    ];
+    for (name, label, counts) in of_caches {
+        page.family(name, "counter");
+        for (value, count) in counts.all() {
+            page.labelled(name, &[(label, value)], count);
+        }
+    }
     page.counter("retries_denied_total", &counters.retries_denied);
     page.family("cancelled_total", "counter");
     let cancelled = [

@@ -6,7 +6,7 @@ use headwater_placement::{At, WorkerView};
 use serde::Serialize;
 
 use crate::engines::Signal;
-use crate::roster::Member;
+use crate::member::Member;
 use crate::shared::Shared;
 
 #[derive(Serialize)]
@@ -118,7 +118,7 @@ fn worker(
         breaker: member.breaker.as_str(),
         started: (view.generation.started > 0).then_some(view.generation.started),
         restarts_noticed: view.generation.noticed,
-        tag: member.tag().to_string(),
+        tag: member.tag.to_string(),
         in_flight: view.in_flight,
         waiting_first_byte: view.waiting,
         uncached_tokens: view.uncached_tokens,

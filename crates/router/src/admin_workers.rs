@@ -5,8 +5,8 @@ use hyper::StatusCode;
 
 use crate::admin_answer::{self, Answer, Refusal};
 use crate::config::WorkerConfig;
+use crate::member::{Arrival, Origin, Service};
 use crate::model_pool::{self, ModelPool};
-use crate::roster::{Arrival, Origin, Service};
 use crate::shared::Shared;
 
 /// `POST /workers?pool=NAME`: adds one, given as the configuration has it.

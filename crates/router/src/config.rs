@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::config_file::{self, WorkerEntry};
 use crate::config_pool::{DiscoverConfig, PoolConfig};
-use crate::config_telemetry::{RequestLogConfig, TracesConfig};
+use crate::config_telemetry::{KvEventsConfig, RequestLogConfig, TracesConfig};
 use crate::config_value as value;
 use crate::error::ConfigError;
 use crate::worker_url::WorkerUrl;
@@ -76,6 +76,9 @@ pub struct Config {
     /// Where a worker's load is read.
     #[serde(default)]
     pub metrics: MetricsConfig,
+    /// Where engines publish what their caches hold. Default: nothing is followed.
+    #[serde(default)]
+    pub kv_events: Option<KvEventsConfig>,
     /// The certificate that clients see. Default: no TLS.
     #[serde(default)]
     pub tls: Option<TlsConfig>,
@@ -320,6 +323,7 @@ impl Config {
             breaker: BreakerConfig::default(),
             request_log: RequestLogConfig::default(),
             traces: None,
+            kv_events: None,
             health: HealthConfig::default(),
             metrics: MetricsConfig::default(),
             tls: None,

@@ -1,4 +1,7 @@
-//! What is told of single requests, as a configuration has it.
+//! What is told of single requests, and what engines tell of their caches, as a configuration
+//! has it.
+
+use std::num::NonZeroU16;
 
 use serde::Deserialize;
 
@@ -28,6 +31,22 @@ pub struct TracesConfig {
     pub sample: f64,
     /// What this router is called in traces. Default `headwater-router`.
     pub service: String,
+}
+
+/// Where engines publish KV events (ZeroMQ). Needs a build with the feature `kv-events`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct KvEventsConfig {
+    /// The port of each worker's publisher, which must be one that listens (`tcp://*:5557`).
+    pub port: NonZeroU16,
+    /// The port where missed events can be asked for again. Without one they lead to
+    /// forgetting what the worker held.
+    #[serde(default)]
+    pub replay_port: Option<NonZeroU16>,
+    /// Data-parallel ranks of a worker; each has the next port. Default 1.
+    #[serde(default = "value::one_rank", deserialize_with = "value::ranks")]
+    pub ranks: u16,
 }
 
 impl Default for TracesConfig {

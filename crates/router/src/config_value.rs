@@ -256,6 +256,14 @@ pub(crate) fn drain_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D
     whole(from, 0..=86_400)
 }
 
+pub(crate) fn ranks<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
+    whole(from, 1..=64)
+}
+
+pub(crate) fn one_rank() -> u16 {
+    1
+}
+
 pub(crate) fn connections<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
     whole(from, 1..=10_000_000)
 }

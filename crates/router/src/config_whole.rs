@@ -13,6 +13,10 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
     if nobody {
         return Some(("workers".to_owned(), NO_WORKERS.to_owned()));
     }
+    if config.kv_events.is_some() && !cfg!(feature = "kv-events") {
+        let message = "this build cannot follow them; build with the feature `kv-events`";
+        return Some(("kv_events".to_owned(), message.to_owned()));
+    }
     let mut seen = Seen::default();
     of_placement("", &config.placement)
         .or_else(|| of_discover("", &config.discover))

@@ -14,6 +14,7 @@ use tokio::time::MissedTickBehavior;
 use crate::admin;
 use crate::admin_access::Access;
 use crate::discover;
+use crate::endpoint::Endpoint;
 use crate::history::{self, Point};
 use crate::shared::Shared;
 use crate::watch;
@@ -65,10 +66,26 @@ async fn follow_certificate(shared: Arc<Shared>) {
     }
 }
 
+/// Follows what a worker's engines say of their caches.
+#[cfg(feature = "kv-events")]
+fn follow_cache((shared, worker): (Arc<Shared>, Arc<Endpoint>)) -> Vec<AbortHandle> {
+    let ranks = shared.config.kv_events.as_ref().map_or(0, |c| c.ranks);
+    let follow = |rank| {
+        let (shared, worker) = (Arc::clone(&shared), Arc::clone(&worker));
+        tokio::spawn(crate::kv_events::follow(shared, worker, rank)).abort_handle()
+    };
+    (0..ranks).map(follow).collect()
+}
+
+#[cfg(not(feature = "kv-events"))]
+fn follow_cache(_: (Arc<Shared>, Arc<Endpoint>)) -> Vec<AbortHandle> {
+    Vec::new()
+}
+
 /// Keeps two questions going for each worker that is known.
 async fn follow_roster(shared: &Arc<Shared>) {
     let mut changed = shared.roster_changed.subscribe();
-    let mut asked: BTreeMap<u64, [AbortHandle; 2]> = BTreeMap::new();
+    let mut asked: BTreeMap<u64, Vec<AbortHandle>> = BTreeMap::new();
     loop {
         let pools = shared.pools().iter();
         let endpoints: Vec<_> = pools.flat_map(|pool| pool.roster().endpoints()).collect();
@@ -86,7 +103,9 @@ async fn follow_roster(shared: &Arc<Shared>) {
                 let metrics = tokio::spawn(watch::metrics(shared, worker));
                 let (shared, worker) = of();
                 let health = tokio::spawn(watch::health(shared, worker));
-                [metrics.abort_handle(), health.abort_handle()]
+                let mut tasks = vec![metrics.abort_handle(), health.abort_handle()];
+                tasks.extend(follow_cache(of()));
+                tasks
             });
         }
         if changed.changed().await.is_err() {

@@ -38,6 +38,8 @@ pub(crate) struct Counters {
     pub(crate) reloads: Count,
     pub(crate) reload_errors: Count,
     pub(crate) discovery_errors: Count,
+    pub(crate) kv_events: Labelled,
+    pub(crate) kv_event_gaps: Labelled,
     pub(crate) decision_time: Histogram<DECISION_BUCKETS>,
     pub(crate) held_time: Histogram<HELD_BUCKETS>,
     pub(crate) first_byte_time: Histogram<FIRST_BYTE_BUCKETS>,

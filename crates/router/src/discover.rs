@@ -9,8 +9,8 @@ use crate::config::WorkerConfig;
 use crate::config_pool::DiscoverConfig;
 use crate::dns::{Resolver, Service};
 use crate::kubernetes;
+use crate::member::Origin;
 use crate::model_pool::PoolId;
-use crate::roster::Origin;
 use crate::shared::Shared;
 
 /// No name is asked for more often, whatever its lifetime.

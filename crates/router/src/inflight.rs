@@ -100,7 +100,7 @@ mod tests {
     use crate::breaker::Verdict;
     use crate::config::Config;
     use crate::held::Held;
-    use crate::roster::{Health, Origin};
+    use crate::member::{Health, Origin};
     use crate::shared::Place;
 
     #[derive(Clone, Debug)]

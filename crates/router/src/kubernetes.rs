@@ -22,8 +22,8 @@ use crate::config::{WorkerConfig, WorkerTlsConfig};
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::endpoint_slices::SliceList;
+use crate::member::Origin;
 use crate::model_pool::PoolId;
-use crate::roster::Origin;
 use crate::shared::Shared;
 use crate::tls::{Offer, WorkerTls};
 
@@ -110,8 +110,9 @@ impl Api {
         };
         // Read each time: the token in it is renewed every hour or so.
         let token = std::fs::read_to_string(account.join("token"))?;
-        let mut tls = WorkerTlsConfig::default();
-        tls.ca = Some(account.join("ca.crt"));
+        let tls = WorkerTlsConfig {
+            ca: Some(account.join("ca.crt")),
+        };
         Self::at(&format!("https://{host}:{port}"), tls, Some(token), service)
     }
 

@@ -52,6 +52,7 @@ mod endpoint;
 mod history;
 mod hottest;
 mod load_header;
+mod member;
 mod model_pool;
 mod roster;
 mod shared;
@@ -77,6 +78,10 @@ mod endpoint_slices;
 mod engines;
 pub mod exposition;
 mod kubernetes;
+#[cfg(feature = "kv-events")]
+pub mod kv_batch;
+#[cfg(feature = "kv-events")]
+mod kv_events;
 mod probe;
 mod resolv_conf;
 mod watch;
@@ -96,7 +101,7 @@ pub use config::{
     PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
-pub use config_telemetry::{RequestLogConfig, TracesConfig};
+pub use config_telemetry::{KvEventsConfig, RequestLogConfig, TracesConfig};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
 pub use worker_url::{Scheme, WorkerUrl};

@@ -24,10 +24,11 @@ use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
 use crate::load_header;
+use crate::member::Health;
 use crate::model_pool::PoolId;
 use crate::pool::{Channel, Pool};
 use crate::relay::{Answer, Download, Relay};
-use crate::roster::{Health, Placed};
+use crate::roster::Placed;
 use crate::shared::{Place, Shared};
 use crate::upload::{Upload, UploadLimits};
 

@@ -17,8 +17,8 @@ use crate::config_pool::PoolConfig;
 use crate::control;
 use crate::error::RouterError;
 use crate::listen;
+use crate::member::Origin;
 use crate::model_pool::PoolId;
-use crate::roster::Origin;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
 use crate::telemetry::Telemetry;
@@ -162,6 +162,7 @@ impl Handle {
             ("retry", old.retry != config.retry),
             ("breaker", old.breaker != config.breaker),
             ("request_log", old.request_log != config.request_log),
+            ("kv_events", old.kv_events != config.kv_events),
             ("traces", old.traces != config.traces),
             ("health", old.health != config.health),
             ("metrics", old.metrics != config.metrics),

@@ -19,9 +19,10 @@ use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
 use crate::load_header::Load;
+use crate::member::{Arrival, Health, Origin};
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
-use crate::roster::{Arrival, Health, Origin, Placed, Roster, Turn};
+use crate::roster::{Placed, Roster, Turn};
 use crate::telemetry::Telemetry;
 use crate::tls::{Certificate, WorkerTls};
 

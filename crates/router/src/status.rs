@@ -8,12 +8,12 @@ use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use serde::Serialize;
 
 use crate::admin_answer::{self, Answer, HTML};
-use crate::counters::KEY_SOURCES;
-use crate::engines::Signal;
+use crate::counters::{Count, KEY_SOURCES};
+use crate::engines::{Reading, Signal};
 use crate::history::Point;
 use crate::hottest::{self, HotPrefix};
+use crate::member::Member;
 use crate::model_pool::{self, ModelPool};
-use crate::roster::Member;
 use crate::shared::Shared;
 
 const PAGE: &str = concat!(
@@ -131,9 +131,7 @@ pub(crate) fn snapshot(shared: &Shared) -> Snapshot {
             .map(|(r, count)| (r.as_str(), count.get()))
             .collect(),
         keys: keys.map(|(k, count)| (k.as_str(), count.get())).collect(),
-        responses: std::array::from_fn(|class| {
-            counters.responses.get(class).map_or(0, |count| count.get())
-        }),
+        responses: std::array::from_fn(|class| counters.responses.get(class).map_or(0, Count::get)),
         retries: counters.retries.all().values().sum(),
         cancelled: counters.cancelled_held.get()
             + counters.cancelled_waiting.get()
@@ -171,7 +169,7 @@ fn worker(
         scrape_age,
         running: value(Signal::Running),
         queued: value(Signal::Waiting),
-        kv_use: reading.and_then(|reading| reading.kv_use()),
+        kv_use: reading.and_then(Reading::kv_use),
         queried_tokens: value(Signal::PrefixQueries),
         hit_tokens: value(Signal::PrefixHits),
         name: view.name,

@@ -8,8 +8,8 @@ use hyper::StatusCode;
 
 use crate::endpoint::Endpoint;
 use crate::engines::Reading;
+use crate::member::Health;
 use crate::probe::{NoAnswer, Probe};
-use crate::roster::Health;
 use crate::shared::Shared;
 
 /// More text than this is no metrics page.

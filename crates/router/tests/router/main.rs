@@ -14,6 +14,8 @@ mod config;
 mod deploy;
 mod forwarding;
 mod hold;
+#[cfg(feature = "kv-events")]
+mod kv_events;
 mod placement;
 mod pools;
 mod schema;
