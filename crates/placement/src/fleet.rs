@@ -7,6 +7,7 @@ use crate::flight::Flights;
 use crate::hold::WaitingRoom;
 use crate::id::{At, WorkerId};
 use crate::name::Seed;
+use crate::rate::Rate;
 use crate::reason::{Decision, NoWorker, Reason};
 use crate::rendezvous;
 use crate::request::Request;
@@ -31,6 +32,8 @@ pub struct Fleet {
     pub(crate) ring: Ring,
     pub(crate) demand: Demand,
     pub(crate) echoes: Echoes,
+    /// How fast workers of weight 1 prefill.
+    pub(crate) rate: Rate,
     /// What a request's prefill takes lately, in milliseconds.
     pub(crate) typical_ms: f64,
     /// Whether any engine has ever said what it found in its cache.
@@ -58,6 +61,7 @@ impl Fleet {
             ring: Ring::default(),
             demand: Demand::default(),
             echoes: Echoes::default(),
+            rate: Rate::of_weight(1.0),
             typical_ms,
             hears_of_caches: false,
             dispatches: 0,

@@ -24,6 +24,8 @@ pub(crate) struct Flight {
     pub(crate) cached_tokens: u32,
     pub(crate) pending_us: u64,
     pub(crate) since: At,
+    /// Whether nothing else waited for a first byte there when it began.
+    pub(crate) alone: bool,
     pub(crate) sample: Option<(At, Sample)>,
     /// What should have been in the cache: tokens that were believed to be there and not lately
     /// put there, and tokens that were believed to have aged out.

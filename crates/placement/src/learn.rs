@@ -245,6 +245,7 @@ impl Fleet {
         let uncached_tokens = sought.prompt_tokens - held;
         let prefill_ms = worker.prefill.ms(uncached_tokens, held);
         let pending_us = worker.prefill.micros(uncached_tokens, held);
+        let alone = worker.own.waiting == 0;
         worker.begin(uncached_tokens, pending_us);
         self.typical_ms += (prefill_ms - self.typical_ms) / 16.0;
         let patience = self.settings.patience;
@@ -262,6 +263,7 @@ impl Fleet {
             cached_tokens: held,
             pending_us,
             since: at,
+            alone,
             sample: None,
             believed: tests.and_then(|t| t.believed).map(|(tokens, age)| Tested {
                 tokens,
@@ -289,14 +291,13 @@ impl Fleet {
         if flight.life != worker.life {
             return;
         }
-        let began = flight.since.max(worker.first_byte_at);
-        worker.first_byte_at = at;
         let sample = Sample {
             uncached: flight.uncached_tokens,
             cached: flight.cached_tokens,
-            measured_ms: at.since(began).as_secs_f64() * 1_000.0,
+            measured_ms: at.since(flight.since).as_secs_f64() * 1_000.0,
         };
-        flight.sample = Some((at, sample));
+        // Behind another prompt it would tell of both.
+        flight.sample = flight.alone.then_some((at, sample));
         let wear = worker.wear();
         for place in &flight.places {
             self.residency.confirm(*place, wear);
@@ -355,7 +356,7 @@ impl Fleet {
         if let Some((first, sample)) = flight.sample
             && at.since(first).as_secs_f64() * 1_000.0 > sample.measured_ms / 16.0 + STREAMS_MS
         {
-            worker.timed(sample, &self.settings);
+            worker.timed(sample, &mut self.rate, &self.settings);
         }
     }
 

@@ -25,6 +25,11 @@ pub struct Settings {
     /// Requests in flight (for weight 1) that a spill must better its first choice by, so
     /// that two workers at the limit do not swap their conversations. Default 2.
     pub spill_gap: u32,
+    /// Milliseconds of prefill that relieving a worker over its queue limit may cost: a
+    /// conversation that takes longer to compute anew elsewhere stays, as with everybody over
+    /// the limit. The ring does not ask. Default 2,000, some 30,000 tokens: without any bound,
+    /// agents with 100,000 tokens wait five times as long in overload (simulated).
+    pub spill_ms: f64,
     /// Requests in flight at a worker of weight 1 at which it gets nothing more at all.
     /// At least `max_ongoing`. Default none.
     pub hard_cap: Option<u32>,
@@ -195,6 +200,7 @@ impl Default for Settings {
             max_ongoing: 16,
             fair_share_factor: 1.25,
             spill_gap: 2,
+            spill_ms: 2_000.0,
             hard_cap: None,
             order: Order::Shortest,
             hold_tokens: 2_048,
@@ -270,6 +276,7 @@ impl Settings {
             1.0..=most,
             "1 or more",
         )?;
+        within("spill_ms", self.spill_ms, 0.0..=1e12, "0 to 1e12 ms")?;
         if let Some(cap) = self.hard_cap.filter(|cap| *cap < self.max_ongoing) {
             return Err(refuse("hard_cap", cap, "`max_ongoing` or more"));
         }

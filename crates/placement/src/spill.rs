@@ -47,7 +47,11 @@ pub(crate) fn choose<'p, 'w>(
     let first = or_home(best, survey, open(), settings)?;
     let queue = Queue::of(survey, settings);
     let prospect = match queue.is_over(first) {
-        true => survey.preferred(open().filter(|p| queue.relieves(p, first))),
+        true => {
+            let most_ms = first.prefill_ms + settings.spill_ms;
+            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && p.prefill_ms <= most_ms;
+            survey.preferred(open().filter(relieves))
+        }
         false => None,
     };
     let prospect = prospect.unwrap_or(first);

@@ -50,6 +50,8 @@ pub(crate) struct Prospect<'w> {
     pub(crate) bears: f64,
     /// What the request would cost there; only comparable within one decision.
     pub(crate) cost_ms: f64,
+    /// How long computing what is missing takes there.
+    pub(crate) prefill_ms: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +156,7 @@ impl Fleet {
                 },
                 bears: live.bears,
                 cost_ms: live.queue_ms,
+                prefill_ms: 0.0,
             });
         }
         if survey.prospects.is_empty() {
@@ -235,8 +238,8 @@ impl Prospect<'_> {
     /// missing`, of which the first part is there already.
     fn price(&mut self, sought: &Sought<'_>, factor: f64, settings: &Settings) {
         let held = self.belief.tokens;
-        let prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
-        self.cost_ms += factor * prefill_ms;
+        self.prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
+        self.cost_ms += factor * self.prefill_ms;
         if self.heat == Heat::Barred {
             let keeps = settings.hot_keep_share * f64::from(sought.prompt_tokens);
             if f64::from(held) >= keeps {

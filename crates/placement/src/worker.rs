@@ -33,8 +33,6 @@ pub(crate) struct Worker {
     /// Counts the lives of whatever had this slot: what began in another one warms no cache here.
     pub(crate) life: u32,
     pub(crate) ready_since: Option<At>,
-    /// When the latest first byte came: the next prefill begins there at the earliest.
-    pub(crate) first_byte_at: At,
     cache_tokens: Option<u64>,
     /// Factor on the size of the cache, learned from what the engine says it had found.
     cache_factor: f64,
@@ -86,7 +84,6 @@ impl Worker {
             limit_units: 0,
             life: 0,
             ready_since: None,
-            first_byte_at: At::default(),
             cache_tokens: None,
             cache_factor: 1.0,
             surprises: 0,
@@ -251,11 +248,17 @@ impl Worker {
         self.own.in_flight -= 1;
     }
 
-    /// Learns how fast it prefills.
-    pub(crate) fn timed(&mut self, sample: Sample, settings: &Settings) {
+    /// Learns how fast it prefills, beside what all do.
+    pub(crate) fn timed(&mut self, sample: Sample, common: &mut Rate, settings: &Settings) {
         self.rate
             .learn(&settings.prefill, sample, settings.max_drift);
-        self.prefill = self.rate.applied(&settings.prefill);
+        let ordinary = Sample {
+            measured_ms: sample.measured_ms * self.weight,
+            ..sample
+        };
+        common.learn(&settings.prefill, ordinary, settings.max_drift);
+        let rate = self.rate.or_common(common, self.weight);
+        self.prefill = rate.applied(&settings.prefill);
     }
 
     /// A prefix was found gone within the limit, or still there beyond it.

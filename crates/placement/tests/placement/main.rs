@@ -4,6 +4,7 @@
     reason = "helpers of tests may stop at the first surprise, as tests may"
 )]
 
+mod hold;
 mod laws;
 mod life;
 mod reasons;

@@ -15,6 +15,8 @@ pub(crate) struct World {
     pub(crate) fleet: Fleet,
     pub(crate) ms: u64,
     requests: u64,
+    /// Where the latest dispatch went.
+    pub(crate) sent_to: Option<WorkerId>,
 }
 
 impl World {
@@ -24,6 +26,7 @@ impl World {
             fleet: Fleet::new(settings).unwrap(),
             ms: 0,
             requests: 0,
+            sent_to: None,
         };
         for number in 0..workers {
             world.join(&format!("w{number}"), 1.0);
@@ -41,7 +44,14 @@ impl World {
         self.state(worker, WorkerState::Ready);
     }
 
+    pub(crate) fn now(&self) -> At {
+        At::from_micros(self.ms * 1_000)
+    }
+
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
+        if let Event::Dispatched { worker, .. } = event {
+            self.sent_to = Some(*worker);
+        }
         self.fleet.observe(At::from_micros(self.ms * 1_000), event);
     }
 
