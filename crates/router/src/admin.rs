@@ -1,40 +1,46 @@
-//! The operators' port: metrics, state, readiness, drain and undrain.
+//! The operators' port: status page, metrics, state, readiness, and what changes the workers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
+use crate::admin_access::Access;
+use crate::admin_answer::{self, Answer, JSON, PROMETHEUS, Refusal, TEXT};
+use crate::admin_explain;
 use crate::admin_metrics;
 use crate::admin_state;
-use crate::roster::Service;
+use crate::admin_workers;
+use crate::member::Service;
 use crate::shared::Shared;
+use crate::status;
+use crate::status_feed;
 
-const TEXT: &str = "text/plain; charset=utf-8";
-const JSON: &str = "application/json";
-const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// A longer body is none that this port understands.
+const LARGEST_BODY: usize = 64 << 10;
 
 /// Answers operators until the thread ends.
-pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>, access: Access) {
+    let access = Arc::new(access);
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let shared = Arc::clone(&shared);
+        let (shared, access) = (Arc::clone(&shared), Arc::clone(&access));
         tokio::spawn(async move {
             let service = service_fn(|request: Request<Incoming>| {
-                let answer = answer(&shared, &request);
-                async move { Ok::<_, Infallible>(answer) }
+                let (shared, access) = (Arc::clone(&shared), Arc::clone(&access));
+                async move { Ok::<_, Infallible>(answer(&shared, &access, request).await) }
             });
             // How an operator's connection ends is of no consequence.
             let _ended = http1::Builder::new()
@@ -45,110 +51,85 @@ pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-type Answer = Response<Full<Bytes>>;
+/// What the port knows: the path, and the methods that it takes.
+const ROUTES: [(&str, &[Method]); 12] = [
+    ("/", &[Method::GET]),
+    ("/events", &[Method::GET]),
+    ("/metrics", &[Method::GET]),
+    ("/state", &[Method::GET]),
+    ("/prefixes", &[Method::GET]),
+    ("/healthz", &[Method::GET]),
+    ("/readyz", &[Method::GET]),
+    ("/explain", &[Method::GET, Method::POST]),
+    ("/workers", &[Method::POST, Method::DELETE]),
+    ("/drain", &[Method::POST]),
+    ("/undrain", &[Method::POST]),
+    ("/weight", &[Method::POST]),
+];
 
-fn answer(shared: &Shared, request: &Request<Incoming>) -> Answer {
-    let path = request.uri().path();
-    let wanted = match path {
-        "/drain" | "/undrain" => Method::POST,
-        _ => Method::GET,
+async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    if let Err(answer) = access.check(&head.method, path, &head.headers) {
+        return *answer;
+    }
+    let Some((_, methods)) = ROUTES.iter().find(|(known, _)| *known == path) else {
+        return unknown_path();
     };
-    let known = [
-        "/metrics", "/state", "/healthz", "/readyz", "/drain", "/undrain",
-    ];
-    if !known.contains(&path) {
-        let list = known.join(" ");
-        return text(StatusCode::NOT_FOUND, TEXT, format!("there are {list}\n"));
+    if !methods.contains(&head.method) {
+        return wrong_method(methods);
     }
-    if request.method() != wanted {
-        let mut answer = text(
-            StatusCode::METHOD_NOT_ALLOWED,
-            TEXT,
-            format!("use {wanted}\n"),
-        );
-        if let Ok(allow) = HeaderValue::from_str(wanted.as_str()) {
-            answer.headers_mut().insert(ALLOW, allow);
-        }
-        return answer;
+    let body = match Limited::new(body, LARGEST_BODY).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return Refusal::bad_request("the body is too long or broke off").into_answer(),
+    };
+    let query = head.uri.query().unwrap_or_default();
+    let changed = match (path, &head.method) {
+        ("/", _) => Ok(status::page()),
+        ("/events", _) => Ok(status_feed::answer(shared)),
+        ("/metrics", _) => Ok(whole(PROMETHEUS, admin_metrics::text(shared))),
+        ("/state", _) => Ok(whole(JSON, admin_state::json(shared))),
+        ("/prefixes", _) => Ok(status::prefixes(shared)),
+        ("/healthz", _) => Ok(whole(TEXT, "ok\n")),
+        ("/readyz", _) => Ok(ready(shared)),
+        ("/explain", _) => Ok(admin_explain::answer(shared, &head)),
+        ("/workers", &Method::POST) => admin_workers::add(shared, query, &body),
+        ("/workers", _) => admin_workers::remove(shared, query),
+        ("/weight", _) => admin_workers::set_weight(shared, query),
+        ("/drain", _) => admin_workers::set_service(shared, query, Service::Drained),
+        _ => admin_workers::set_service(shared, query, Service::In),
+    };
+    changed.unwrap_or_else(Refusal::into_answer)
+}
+
+fn whole(kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    admin_answer::text(StatusCode::OK, kind, text)
+}
+
+fn unknown_path() -> Answer {
+    let list = ROUTES.map(|(path, _)| path).join(" ");
+    let hint = format!("there are {list}");
+    Refusal::new(StatusCode::NOT_FOUND, "no_such_path", hint).into_answer()
+}
+
+fn wrong_method(methods: &[Method]) -> Answer {
+    let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+    let names = names.join(", ");
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    let mut answer = Refusal::new(status, "wrong_method", format!("use {names}")).into_answer();
+    if let Ok(allow) = HeaderValue::from_str(&names) {
+        answer.headers_mut().insert(ALLOW, allow);
     }
-    match path {
-        "/metrics" => text(StatusCode::OK, PROMETHEUS, admin_metrics::text(shared)),
-        "/state" => text(StatusCode::OK, JSON, admin_state::json(shared)),
-        "/healthz" => text(StatusCode::OK, TEXT, "ok\n".to_owned()),
-        "/readyz" => ready(shared),
-        "/drain" => set_service(shared, request, Service::Drained),
-        _ => set_service(shared, request, Service::In),
-    }
+    answer
 }
 
 fn ready(shared: &Shared) -> Answer {
     let why_not = if shared.is_draining() {
         "the router is stopping\n"
-    } else if !shared.roster().has_worker() {
+    } else if !shared.pools().iter().any(|pool| pool.roster().has_worker()) {
         "no worker is ready\n"
     } else {
-        return text(StatusCode::OK, TEXT, "ready\n".to_owned());
+        return whole(TEXT, "ready\n");
     };
-    text(StatusCode::SERVICE_UNAVAILABLE, TEXT, why_not.to_owned())
-}
-
-fn set_service(shared: &Shared, request: &Request<Incoming>, service: Service) -> Answer {
-    let query = request.uri().query().unwrap_or_default();
-    let Some(name) = worker_of(query) else {
-        let hint = "say which: `?worker=NAME`, as /state lists them\n";
-        return text(StatusCode::BAD_REQUEST, TEXT, hint.to_owned());
-    };
-    let at = shared.now();
-    match shared.roster().set_service(at, &name, service) {
-        Some(()) => text(StatusCode::OK, TEXT, "done\n".to_owned()),
-        None => {
-            let hint = "there is no worker of that name; /state lists them\n";
-            text(StatusCode::NOT_FOUND, TEXT, hint.to_owned())
-        }
-    }
-}
-
-fn worker_of(query: &str) -> Option<String> {
-    let value = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("worker="))?;
-    let mut name = Vec::new();
-    let mut bytes = value.bytes();
-    while let Some(byte) = bytes.next() {
-        name.push(match byte {
-            b'%' => {
-                let digits = [bytes.next()?, bytes.next()?];
-                u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(name).ok().filter(|name| !name.is_empty())
-}
-
-fn text(status: StatusCode, kind: &'static str, text: String) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(text)));
-    *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    answer
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_worker_is_named_in_the_query() {
-        let check = |query, expected: Option<&str>| {
-            assert_eq!(worker_of(query).as_deref(), expected, "{query}");
-        };
-        check("worker=127.0.0.1:8001", Some("127.0.0.1:8001"));
-        check("x=1&worker=a%3A1", Some("a:1"));
-        check("worker=", None);
-        check("worker=%4", None);
-        check("worker=%zz", None);
-        check("", None);
-    }
+    admin_answer::text(StatusCode::SERVICE_UNAVAILABLE, TEXT, why_not)
 }

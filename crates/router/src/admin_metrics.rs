@@ -2,11 +2,14 @@
 
 use std::fmt::{Display, Write};
 
-use headwater_placement::{NoWorker, Reason, WorkerState};
+use headwater_placement::{At, NoWorker, Reason, WorkerState};
 
 use crate::counters::{
-    Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, Histogram, KEY_SOURCES,
+    Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, HELD_BOUNDS_MICROS,
+    Histogram, KEY_SOURCES,
 };
+use crate::engines::Signal;
+use crate::roster::Roster;
 use crate::shared::Shared;
 
 /// The whole page.
@@ -20,11 +23,19 @@ pub(crate) fn text(shared: &Shared) -> String {
         &counters.decision_time,
         &DECISION_BOUNDS_MICROS,
     );
+    page.counter("held_total", &counters.held_total);
+    page.family("held", "gauge");
+    page.labelled("held", &[], counters.held.get());
+    page.histogram("held_seconds", &counters.held_time, &HELD_BOUNDS_MICROS);
     page.histogram(
         "first_byte_seconds",
         &counters.first_byte_time,
         &FIRST_BYTE_BOUNDS_MICROS,
     );
+    let nothing = Count::default();
+    let telemetry = shared.telemetry.as_ref();
+    let dropped = telemetry.map_or(&nothing, |telemetry| &*telemetry.dropped);
+    page.counter("telemetry_dropped_total", dropped);
     workers(&mut page, shared);
     page.0
 }
@@ -69,6 +80,7 @@ fn failures(page: &mut Page, counters: &Counters) {
         ("retries_total", &counters.retries),
         ("upstream_errors_total", &counters.upstream_errors),
         ("refused_total", &counters.refused),
+        ("breaker_total", &counters.breaker),
     ];
     for (name, counts) in by_cause {
         page.family(name, "counter");
@@ -76,9 +88,20 @@ fn failures(page: &mut Page, counters: &Counters) {
             page.labelled(name, &[("cause", cause)], count);
         }
     }
+    let of_caches = [
+        ("kv_events_total", "kind", &counters.kv_events),
+        ("kv_event_gaps_total", "outcome", &counters.kv_event_gaps),
+    ];
+    for (name, label, counts) in of_caches {
+        page.family(name, "counter");
+        for (value, count) in counts.all() {
+            page.labelled(name, &[(label, value)], count);
+        }
+    }
     page.counter("retries_denied_total", &counters.retries_denied);
     page.family("cancelled_total", "counter");
     let cancelled = [
+        ("held", &counters.cancelled_held),
         ("waiting", &counters.cancelled_waiting),
         ("streaming", &counters.cancelled_streaming),
     ];
@@ -88,19 +111,30 @@ fn failures(page: &mut Page, counters: &Counters) {
     page.counter("upstream_connects_total", &counters.upstream_connects);
     page.counter("reloads_total", &counters.reloads);
     page.counter("reload_errors_total", &counters.reload_errors);
+    page.counter("discovery_errors_total", &counters.discovery_errors);
 }
 
 /// What one worker contributes to one family.
 type Row = (String, &'static str, Option<&'static str>, f64);
 
 fn workers(page: &mut Page, shared: &Shared) {
-    let rows = worker_rows(shared);
+    let now = shared.now();
+    let pools = shared.pools().iter();
+    let rows: Vec<Row> = pools
+        .flat_map(|pool| worker_rows(&pool.roster(), now))
+        .collect();
     let families = [
         ("worker_state", "gauge"),
         ("worker_requests_total", "counter"),
         ("worker_in_flight", "gauge"),
+        ("worker_held", "gauge"),
+        ("worker_running", "gauge"),
+        ("worker_waiting", "gauge"),
+        ("worker_queried_tokens_total", "counter"),
+        ("worker_hit_tokens_total", "counter"),
         ("worker_uncached_tokens", "gauge"),
         ("worker_hot", "gauge"),
+        ("worker_breaker_open", "gauge"),
         ("worker_kv_use", "gauge"),
         ("worker_residency_entries", "gauge"),
         ("worker_scrape_age_seconds", "gauge"),
@@ -123,7 +157,9 @@ fn workers(page: &mut Page, shared: &Shared) {
         }
     }
     page.family("residency_entries", "gauge");
-    page.labelled("residency_entries", &[], shared.roster().residency_len());
+    let pools = shared.pools().iter();
+    let residency: usize = pools.map(|pool| pool.roster().residency_len()).sum();
+    page.labelled("residency_entries", &[], residency);
 }
 
 /// Reads the roster once, so that the lock is not held while text is made.
@@ -131,10 +167,9 @@ fn workers(page: &mut Page, shared: &Shared) {
     clippy::cast_precision_loss,
     reason = "Prometheus knows no other numbers"
 )]
-fn worker_rows(shared: &Shared) -> Vec<Row> {
-    let now = shared.now();
+fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for (member, view) in shared.roster().views() {
+    for (member, view) in roster.views() {
         let mut add = |family, detail, value: f64| {
             rows.push((view.name.clone(), family, detail, value));
         };
@@ -155,8 +190,11 @@ fn worker_rows(shared: &Shared) -> Vec<Row> {
             endpoint.requests.get() as f64,
         );
         add("worker_in_flight", None, view.in_flight.into());
+        add("worker_held", None, view.held.into());
         add("worker_uncached_tokens", None, view.uncached_tokens as f64);
         add("worker_hot", None, f64::from(u8::from(view.hot)));
+        let open = !member.breaker.is_closed();
+        add("worker_breaker_open", None, f64::from(u8::from(open)));
         add("worker_residency_entries", None, view.residency as f64);
         add(
             "worker_scrape_errors_total",
@@ -171,6 +209,17 @@ fn worker_rows(shared: &Shared) -> Vec<Row> {
             );
             if let Some(kv_use) = scrape.reading.kv_use() {
                 add("worker_kv_use", None, kv_use);
+            }
+            let told = [
+                ("worker_running", Signal::Running),
+                ("worker_waiting", Signal::Waiting),
+                ("worker_queried_tokens_total", Signal::PrefixQueries),
+                ("worker_hit_tokens_total", Signal::PrefixHits),
+            ];
+            for (family, signal) in told {
+                if let Some(value) = scrape.reading.value(signal) {
+                    add(family, None, value);
+                }
             }
             for signal in scrape.reading.missing() {
                 add("worker_signal_missing", Some(signal.as_str()), 1.0);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use headwater_placement::WorkerView;
+use headwater_placement::{At, WorkerView};
 use serde::Serialize;
 
 use crate::engines::Signal;
-use crate::roster::Member;
+use crate::member::Member;
 use crate::shared::Shared;
 
 #[derive(Serialize)]
@@ -36,10 +36,12 @@ struct Settings<'a> {
 #[derive(Serialize)]
 struct Worker {
     name: String,
+    pool: String,
     url: String,
     state: &'static str,
     weight: f64,
     hot: bool,
+    breaker: &'static str,
     /// When its process began, in seconds since 1970, if it says so.
     started: Option<u64>,
     /// Restarts noticed of a process that does not say.
@@ -61,13 +63,16 @@ struct Worker {
 pub(crate) fn json(shared: &Shared) -> String {
     let now = shared.now();
     let config = &shared.config;
-    let roster = shared.roster();
     let state = State {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: seconds(now.micros()),
         draining: shared.is_draining(),
         policy: config.policy.as_str(),
-        residency_entries: roster.residency_len(),
+        residency_entries: shared
+            .pools()
+            .iter()
+            .map(|pool| pool.roster().residency_len())
+            .sum(),
         settings: Settings {
             session_headers: &config.session_headers,
             body_key: config.body_key.to_string(),
@@ -79,29 +84,41 @@ pub(crate) fn json(shared: &Shared) -> String {
             replay_bytes: config.retry.replay_bytes,
             drain_seconds: config.drain_seconds,
         },
-        workers: roster
-            .views()
-            .map(|(member, view)| {
-                let age = member.scrape.as_ref().map(|scrape| now.since(scrape.at));
-                worker(member, view, age.map(|age| age.as_secs_f64()))
-            })
-            .collect(),
+        workers: workers(shared, now),
     };
-    drop(roster);
     serde_json::to_string_pretty(&state).unwrap_or_else(|_| "{}".to_owned())
 }
 
-fn worker(member: &Member, view: WorkerView, scrape_age_seconds: Option<f64>) -> Worker {
+fn workers(shared: &Shared, now: At) -> Vec<Worker> {
+    let mut workers = Vec::new();
+    for pool in shared.pools() {
+        for (member, view) in pool.roster().views() {
+            let age = member.scrape.as_ref().map(|scrape| now.since(scrape.at));
+            let age = age.map(|age| age.as_secs_f64());
+            workers.push(worker(&pool.name, member, view, age));
+        }
+    }
+    workers
+}
+
+fn worker(
+    pool: &str,
+    member: &Member,
+    view: WorkerView,
+    scrape_age_seconds: Option<f64>,
+) -> Worker {
     let reading = member.scrape.as_ref().map(|scrape| &scrape.reading);
     let value = |signal: Signal| Some((signal.as_str(), reading?.value(signal)?));
     Worker {
+        pool: pool.to_owned(),
         url: member.endpoint.url.to_string(),
         state: view.state.as_str(),
         weight: member.weight,
         hot: view.hot,
+        breaker: member.breaker.as_str(),
         started: (view.generation.started > 0).then_some(view.generation.started),
         restarts_noticed: view.generation.noticed,
-        tag: member.tag().to_string(),
+        tag: member.tag.to_string(),
         in_flight: view.in_flight,
         waiting_first_byte: view.waiting,
         uncached_tokens: view.uncached_tokens,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::http::Response;
 
 use crate::fault::{Fault, Side};
@@ -21,6 +21,9 @@ pub(crate) fn of_fault(fault: Fault) -> (Response<()>, Bytes) {
     if fault.status() == StatusCode::SERVICE_UNAVAILABLE {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    if fault.ends_connection() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     (response, text.into())
 }
 
@@ -34,6 +37,20 @@ pub(crate) fn too_many_connections() -> String {
     let length = text.len();
     format!(
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{text}"
+    )
+}
+
+/// What a client gets that has been too slow with its head.
+pub(crate) fn too_slow() -> String {
+    let text = body(
+        "the rest of the request's head did not come in time",
+        "invalid_request_error",
+        "slow_head",
+    );
+    let length = text.len();
+    format!(
+        "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n{text}"
     )
 }

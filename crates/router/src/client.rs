@@ -7,8 +7,14 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
+use hyper::http::response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+
+use crate::answer;
+use crate::head_scan::{Head, HeadScan};
+use crate::spoken::Spoken;
+use crate::telemetry::Telling;
+use crate::transport::Transport;
 
 /// What the connection's thread and its transport both know of it. Times are counted in the
 /// thread's ticks: reading a clock twice for each request would cost more than all of this.
@@ -19,15 +25,12 @@ pub(crate) struct Client {
     /// Requests being served: more than one only in HTTP/2.
     turns: Cell<u32>,
     speaks: Cell<Spoken>,
+    /// What was seen of the head that is about to be served.
+    head: Cell<Head>,
+    /// Since when the client has taken nothing of what is ready for it.
+    blocked_since: Cell<Option<u64>>,
     finishing: Cell<bool>,
     waker: RefCell<Option<Waker>>,
-}
-
-/// What a client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spoken {
-    Http1,
-    Http2,
 }
 
 /// What is awaited of the client.
@@ -43,6 +46,8 @@ enum Phase {
     SlowHead,
     /// It has been idle for too long.
     SlowIdle,
+    /// It does not take its answer.
+    SlowReader,
 }
 
 /// How long a client may take, in ticks.
@@ -50,6 +55,8 @@ enum Phase {
 pub(crate) struct Patience {
     pub(crate) head_ticks: u64,
     pub(crate) idle_ticks: u64,
+    /// How long it may leave its answer where it is.
+    pub(crate) stall_ticks: Option<u64>,
 }
 
 impl Client {
@@ -61,6 +68,8 @@ impl Client {
             tick,
             turns: Cell::new(0),
             speaks: Cell::new(Spoken::Http1),
+            head: Cell::default(),
+            blocked_since: Cell::new(None),
             finishing: Cell::new(false),
             waker: RefCell::new(None),
         })
@@ -92,10 +101,15 @@ impl Client {
 
     /// Called on every tick: ends what took too long.
     pub(crate) fn judge(&self, patience: Patience) {
-        let waited = self.tick.get().saturating_sub(self.since_tick.get());
+        let since = |tick: u64| self.tick.get().saturating_sub(tick);
+        let waited = since(self.since_tick.get());
+        let blocked = self.blocked_since.get().map_or(0, since);
         let too_slow = match self.phase.get() {
             Phase::Head if waited > patience.head_ticks => Phase::SlowHead,
             Phase::Idle if waited > patience.idle_ticks => Phase::SlowIdle,
+            Phase::Busy if patience.stall_ticks.is_some_and(|most| blocked > most) => {
+                Phase::SlowReader
+            }
             _ => return,
         };
         self.phase.set(too_slow);
@@ -138,10 +152,9 @@ impl Client {
     /// Runs a connection to its end; `stop` is called once when it is asked to finish.
     pub(crate) async fn drive<C: Future>(
         &self,
-        connection: C,
+        mut connection: Pin<Box<C>>,
         stop: impl Fn(Pin<&mut C>),
     ) -> C::Output {
-        let mut connection = pin!(connection);
         let mut told = false;
         poll_fn(|cx| {
             if self.finishing.get() && !told {
@@ -156,38 +169,97 @@ impl Client {
 }
 
 /// From the head of a request to the end of its answer.
-pub(crate) struct Turn(Rc<Client>);
+pub(crate) struct Turn {
+    client: Rc<Client>,
+    head: Head,
+    /// Told when the turn ends, if it is told at all.
+    pub(crate) telling: Option<Box<Telling>>,
+}
 
 impl Turn {
     pub(crate) fn begin(client: &Rc<Client>) -> Self {
         client.enter(Phase::Busy);
         client.turns.set(client.turns.get() + 1);
-        Self(Rc::clone(client))
+        Self {
+            client: Rc::clone(client),
+            head: client.head.take(),
+            telling: None,
+        }
+    }
+
+    /// The head of the request's answer is there.
+    pub(crate) fn answered(&mut self, head: &response::Parts) {
+        if let Some(telling) = &mut self.telling {
+            telling.answered(head.status, &head.headers);
+        }
+    }
+
+    /// What was seen of the request's head beside its parser.
+    pub(crate) fn head(&self) -> Head {
+        self.head
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let left = self.0.turns.get().saturating_sub(1);
-        self.0.turns.set(left);
+        let left = self.client.turns.get().saturating_sub(1);
+        self.client.turns.set(left);
         if left == 0 {
-            self.0.enter(Phase::Idle);
+            self.client.enter(Phase::Idle);
         }
     }
 }
 
 /// The transport, which sees when a head begins and ends the connection of a slow client.
 pub(crate) struct ClientStream {
-    stream: TcpStream,
+    stream: Transport,
     client: Rc<Client>,
+    /// Of the head that is coming.
+    scan: HeadScan,
 }
 
-const REQUEST_TIMEOUT: &[u8] =
-    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-
 impl ClientStream {
-    pub(crate) fn new(stream: TcpStream, client: Rc<Client>) -> Self {
-        Self { stream, client }
+    pub(crate) fn new(stream: Transport, client: Rc<Client>) -> Self {
+        Self {
+            stream,
+            client,
+            scan: HeadScan::default(),
+        }
+    }
+
+    /// Looks at bytes that came.
+    fn look(&mut self, bytes: &[u8]) {
+        if self.client.phase.get() == Phase::Idle {
+            self.scan = HeadScan::default();
+        }
+        self.client.heard();
+        if self.client.phase.get() == Phase::Head
+            && self.client.speaks.get() == Spoken::Http1
+            && let Some(head) = self.scan.feed(bytes)
+        {
+            self.client.head.set(head);
+        }
+    }
+
+    /// Notes whether the client takes what is written.
+    fn noted<T>(&self, written: Poll<T>) -> Poll<T> {
+        let blocked = match written {
+            Poll::Ready(_) => None,
+            Poll::Pending => self
+                .client
+                .blocked_since
+                .get()
+                .or(Some(self.client.tick.get())),
+        };
+        self.client.blocked_since.set(blocked);
+        written
+    }
+
+    fn refuse_slow_reader(&self) -> io::Result<()> {
+        match self.client.phase.get() {
+            Phase::SlowReader => Err(io::ErrorKind::TimedOut.into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -200,16 +272,19 @@ impl AsyncRead for ClientStream {
         match self.client.phase.get() {
             Phase::SlowHead => {
                 // Best effort: it may have stopped reading as well.
-                let _sent = self.stream.try_write(REQUEST_TIMEOUT);
+                let text = answer::too_slow();
+                let _sent = Pin::new(&mut self.stream).poll_write(cx, text.as_bytes());
+                let _flushed = Pin::new(&mut self.stream).poll_flush(cx);
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             Phase::SlowIdle => return Poll::Ready(Ok(())),
+            Phase::SlowReader => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Phase::Idle | Phase::Head | Phase::Busy => {}
         }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        if buffer.filled().len() > before {
-            self.client.heard();
+        if let Some(bytes) = buffer.filled().get(before..).filter(|b| !b.is_empty()) {
+            self.look(bytes);
         }
         Poll::Ready(read)
     }
@@ -221,7 +296,9 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buffer)
+        self.refuse_slow_reader()?;
+        let written = Pin::new(&mut self.stream).poll_write(cx, buffer);
+        self.noted(written)
     }
 
     fn poll_write_vectored(
@@ -229,7 +306,9 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
+        self.refuse_slow_reader()?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
+        self.noted(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -256,6 +335,7 @@ mod tests {
         let patience = Patience {
             head_ticks: 2,
             idle_ticks: 5,
+            stall_ticks: Some(3),
         };
         let check = |at: u64, expected: Phase| {
             tick.set(at);
@@ -272,6 +352,10 @@ mod tests {
         check(108, Phase::SlowHead);
         client.enter(Phase::Idle);
         check(114, Phase::SlowIdle);
+        let _turn = Turn::begin(&client);
+        client.blocked_since.set(Some(114));
+        check(117, Phase::Busy);
+        check(118, Phase::SlowReader);
     }
 
     #[test]

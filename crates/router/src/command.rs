@@ -53,7 +53,7 @@ struct SettingsArgs {
     #[arg(long, value_name = "ADDR")]
     admin: Option<SocketAddr>,
     /// How requests are placed.
-    #[arg(long, value_name = "POLICY", value_parser = ["cost", "least_requests", "round_robin"])]
+    #[arg(long, value_name = "POLICY", value_parser = ["cost", "ring", "least_requests", "round_robin"])]
     policy: Option<String>,
     /// Threads that serve requests [default: one for each CPU].
     #[arg(long, value_name = "N")]

@@ -9,6 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::config::{Config, WorkerConfig};
 use crate::config_value as value;
+use crate::config_whole;
 use crate::error::ConfigError;
 use crate::worker_url::WorkerUrl;
 
@@ -19,21 +20,18 @@ pub(crate) fn parse(yaml: &str, origin: &str) -> Result<Config, ConfigError> {
         let path = error.path().to_string();
         ConfigError::of_file(origin, &path, error.inner())
     })?;
-    // What no single value can tell.
-    let (low, high) = (
-        config.placement.low_watermark,
-        config.placement.high_watermark,
-    );
-    if low >= high {
-        let message =
-            format!("`{low}` must be less than `placement.high_watermark`, which is `{high}`");
-        return Err(ConfigError::of_path(
-            origin,
-            "placement.low_watermark",
-            message,
-        ));
+    match config_whole::problem(&config) {
+        Some((path, message)) => Err(ConfigError::of_path(origin, &path, message)),
+        None => Ok(config),
     }
-    Ok(config)
+}
+
+/// Reads one worker alone.
+pub(crate) fn parse_worker(yaml: &str, origin: &str) -> Result<WorkerConfig, ConfigError> {
+    let document = serde_yaml::Deserializer::from_str(yaml);
+    NextWorker(&mut Seen::default())
+        .deserialize(document)
+        .map_err(|error| ConfigError::of_file(origin, "", &error))
 }
 
 /// Reads the list of workers: none twice, at least one.
@@ -58,7 +56,8 @@ pub(crate) fn workers_of_urls<'a>(
     Ok(list)
 }
 
-const NO_WORKERS: &str = "there are no workers; list at least one, such as `http://127.0.0.1:8001`";
+pub(crate) const NO_WORKERS: &str =
+    "there are no workers; list at least one, such as `http://127.0.0.1:8001`";
 
 /// Names and addresses so far.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use headwater_placement::Policy;
+use headwater_placement::{Order, Policy};
 use hyper::header::HeaderName;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -30,6 +30,10 @@ pub(crate) fn some_address<'de, D: Deserializer<'de>>(
 
 pub(crate) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<Policy, D::Error> {
     from.deserialize_str(Text(policy_of))
+}
+
+pub(crate) fn some_policy<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Policy>, D::Error> {
+    policy(from).map(Some)
 }
 
 /// The policy of this name.
@@ -92,6 +96,10 @@ fn session_header(text: &str) -> Result<SessionHeader, String> {
     }
 }
 
+pub(crate) fn some_header<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    SessionHeader::deserialize(from).map(|name| Some(name.0))
+}
+
 pub(crate) fn body_key<'de, D: Deserializer<'de>>(from: D) -> Result<BodyKey, D::Error> {
     Ok(if bool::deserialize(from)? {
         BodyKey::Head
@@ -106,6 +114,67 @@ pub(crate) fn path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
         let problem = || format!("`{text}` is not a path; begin it with `/`");
         usable.then(|| text.to_owned()).ok_or_else(problem)
     }))
+}
+
+pub(crate) fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    path(from).map(Some)
+}
+
+pub(crate) fn some_collector<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let uri = text.parse::<hyper::Uri>().ok();
+        let usable = uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.path() == "/");
+        let problem = || {
+            format!("`{text}` is not a collector; write it as `http://host:4318`, with TLS left to a collector beside the router")
+        };
+        usable.then(|| Some(text.to_owned())).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn some_host<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let label = |label: &str| {
+            let known = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+            (1..=63).contains(&label.len()) && label.bytes().all(known)
+        };
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let usable = name.len() <= 253 && name.split('.').all(label);
+        let problem = || format!("`{text}` is not a host name; write it as `engines.example`");
+        usable
+            .then(|| Some(text.to_ascii_lowercase()))
+            .ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn some_service<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let part = |part: &str| {
+            let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            (1..=63).contains(&part.len()) && part.bytes().all(known)
+        };
+        let parts = text.split_once('/');
+        let usable = parts.is_some_and(|(namespace, name)| part(namespace) && part(name));
+        let problem = || format!("`{text}` is not a service; write it as `namespace/name`");
+        usable.then(|| Some(text.to_owned())).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn pool_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        let usable = (1..=64).contains(&text.len()) && text.bytes().all(known);
+        let problem = || {
+            format!("`{text}` cannot name a pool; use 1 to 64 letters, digits, `-`, `_` and `.`")
+        };
+        usable.then(|| text.to_owned()).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn default_discover_seconds() -> u64 {
+    30
 }
 
 pub(crate) fn url<'de, D: Deserializer<'de>>(from: D) -> Result<WorkerUrl, D::Error> {
@@ -133,6 +202,24 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error>
     whole(from, 1..=100_000)
 }
 
+pub(crate) fn some_count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    count(from).map(Some)
+}
+
+pub(crate) fn tokens<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    whole(from, 1..=100_000_000)
+}
+
+pub(crate) fn order<'de, D: Deserializer<'de>>(from: D) -> Result<Order, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let known = Order::ALL.iter().find(|order| order.as_str() == text);
+        known.copied().ok_or_else(|| {
+            let names = Order::ALL.map(|order| format!("`{}`", order.as_str()));
+            format!("`{text}` is not an order; use one of {}", names.join(", "))
+        })
+    }))
+}
+
 pub(crate) fn retries<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     whole(from, 0..=10)
 }
@@ -153,8 +240,28 @@ pub(crate) fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Erro
     whole(from, 1..=86_400)
 }
 
+pub(crate) fn some_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    seconds(from).map(Some)
+}
+
+pub(crate) fn some_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    interval_ms(from).map(Some)
+}
+
+pub(crate) fn body_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    whole(from, 1..=1 << 50).map(Some)
+}
+
 pub(crate) fn drain_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     whole(from, 0..=86_400)
+}
+
+pub(crate) fn ranks<'de, D: Deserializer<'de>>(from: D) -> Result<u16, D::Error> {
+    whole(from, 1..=64)
+}
+
+pub(crate) fn one_rank() -> u16 {
+    1
 }
 
 pub(crate) fn connections<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {

@@ -22,16 +22,26 @@ pub(crate) struct Counters {
     pub(crate) responses: [Count; 6],
     pub(crate) retries: Labelled,
     pub(crate) retries_denied: Count,
+    /// Requests that had to wait for a worker, and those that do now.
+    pub(crate) held_total: Count,
+    pub(crate) held: Gauge,
+    pub(crate) cancelled_held: Count,
     pub(crate) cancelled_waiting: Count,
     pub(crate) cancelled_streaming: Count,
     pub(crate) upstream_errors: Labelled,
+    /// What became of breakers.
+    pub(crate) breaker: Labelled,
     pub(crate) refused: Labelled,
     pub(crate) connections: Count,
     pub(crate) connections_open: Gauge,
     pub(crate) upstream_connects: Count,
     pub(crate) reloads: Count,
     pub(crate) reload_errors: Count,
+    pub(crate) discovery_errors: Count,
+    pub(crate) kv_events: Labelled,
+    pub(crate) kv_event_gaps: Labelled,
     pub(crate) decision_time: Histogram<DECISION_BUCKETS>,
+    pub(crate) held_time: Histogram<HELD_BUCKETS>,
     pub(crate) first_byte_time: Histogram<FIRST_BYTE_BUCKETS>,
 }
 
@@ -46,6 +56,12 @@ pub(crate) const KEY_SOURCES: [KeySource; 5] = [
 
 const DECISION_BUCKETS: usize = 8;
 const FIRST_BYTE_BUCKETS: usize = 12;
+const HELD_BUCKETS: usize = 8;
+
+/// Upper bounds of the time in the waiting room, in microseconds.
+pub(crate) const HELD_BOUNDS_MICROS: [u64; HELD_BUCKETS] = [
+    5_000, 20_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 30_000_000,
+];
 
 /// Upper bounds of a decision's time, in microseconds.
 pub(crate) const DECISION_BOUNDS_MICROS: [u64; DECISION_BUCKETS] =

@@ -97,6 +97,11 @@ pub enum RouterError {
         /// Why.
         source: io::Error,
     },
+    /// The token of the admin port cannot be used.
+    AdminToken {
+        /// Why, and what to do. The token is not in it.
+        message: String,
+    },
     /// The settings of the placement are out of range.
     Placement {
         /// Which and how.
@@ -107,9 +112,9 @@ pub enum RouterError {
         /// Why.
         source: io::Error,
     },
-    /// The client of scrapes and health checks could not be made.
-    Client {
-        /// Why.
+    /// A certificate or a key cannot be used.
+    Tls {
+        /// Which and why.
         message: String,
     },
 }
@@ -125,13 +130,12 @@ impl fmt::Display for RouterError {
                 f,
                 "cannot listen on `{address}` (`{setting}`): {source}; stop what uses it or choose another address"
             ),
+            Self::AdminToken { message } => write!(f, "admin_token_file: {message}"),
             Self::Placement { message } => write!(f, "placement: {message}"),
             Self::Thread { source } => {
                 write!(f, "cannot start a thread: {source}; lower `threads`")
             }
-            Self::Client { message } => {
-                write!(f, "cannot set up the client of health checks: {message}")
-            }
+            Self::Tls { message } => write!(f, "TLS: {message}"),
         }
     }
 }
@@ -140,7 +144,7 @@ impl Error for RouterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Bind { source, .. } | Self::Thread { source } => Some(source),
-            Self::Placement { .. } | Self::Client { .. } => None,
+            Self::AdminToken { .. } | Self::Placement { .. } | Self::Tls { .. } => None,
         }
     }
 }

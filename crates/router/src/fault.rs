@@ -20,8 +20,22 @@ pub(crate) enum Fault {
     Closed,
     /// What came was not HTTP.
     Garbled,
+    /// No answer began in the time that there is for it.
+    Late,
     /// The client's own body broke off.
     ClientBody,
+    /// The client's body is larger than allowed.
+    TooLarge,
+    /// Nothing came of the client's body for too long.
+    SlowBody,
+    /// The head could be read in two ways.
+    Ambiguous,
+    /// No `Host`, or several.
+    Host,
+    /// The body is encoded for transfer in a way that this proxy does not know.
+    Coding,
+    /// The client expects something else than 100.
+    Expectation,
     /// No worker can get it.
     NoWorker(NoWorker),
     /// The client asks for what this proxy does not do.
@@ -55,10 +69,14 @@ impl Fault {
     }
 
     /// The fault behind an exchange that failed before the answer's head.
-    pub(crate) fn of_exchange(error: &hyper::Error, connection: Connection) -> Self {
+    pub(crate) fn of_exchange(
+        error: &hyper::Error,
+        connection: Connection,
+        body: impl FnOnce() -> Self,
+    ) -> Self {
         if error.is_user() {
             // The body that was being sent came from the client.
-            return Self::ClientBody;
+            return body();
         }
         let cut = error.is_incomplete_message()
             || error.is_canceled()
@@ -67,6 +85,7 @@ impl Fault {
                 .source()
                 .is_some_and(<dyn std::error::Error>::is::<io::Error>);
         match connection {
+            Connection::Shared => Self::StaleConnection,
             Connection::Kept if cut => Self::StaleConnection,
             Connection::Fresh if cut => Self::Closed,
             Connection::Kept | Connection::Fresh => Self::Garbled,
@@ -76,8 +95,9 @@ impl Fault {
     pub(crate) fn side(self) -> Side {
         match self {
             Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
-            Self::Closed | Self::Garbled => Side::Worker,
-            Self::ClientBody | Self::Upgrade => Side::Client,
+            Self::Closed | Self::Garbled | Self::Late => Side::Worker,
+            Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
+            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Side::Client,
             Self::NoWorker(_) => Side::Ours,
         }
     }
@@ -85,8 +105,12 @@ impl Fault {
     pub(crate) fn again(self) -> Again {
         match self {
             Self::StaleConnection => Again::Here,
-            Self::Refused | Self::Unreachable | Self::Closed => Again::Elsewhere,
-            Self::Garbled | Self::ClientBody | Self::NoWorker(_) | Self::Upgrade => Again::Never,
+            Self::Refused | Self::Unreachable | Self::Closed | Self::Garbled | Self::Late => {
+                Again::Elsewhere
+            }
+            Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
+            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Again::Never,
+            Self::NoWorker(_) => Again::Never,
         }
     }
 
@@ -96,9 +120,25 @@ impl Fault {
             Self::Unreachable | Self::StaleConnection | Self::Closed | Self::Garbled => {
                 StatusCode::BAD_GATEWAY
             }
-            Self::ClientBody => StatusCode::BAD_REQUEST,
-            Self::Upgrade => StatusCode::NOT_IMPLEMENTED,
+            Self::Late => StatusCode::GATEWAY_TIMEOUT,
+            Self::ClientBody | Self::Ambiguous | Self::Host => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::Expectation => StatusCode::EXPECTATION_FAILED,
+            Self::Coding | Self::Upgrade => StatusCode::NOT_IMPLEMENTED,
         }
+    }
+
+    /// Whether the rest of what the client sends cannot be told from another request.
+    pub(crate) fn ends_connection(self) -> bool {
+        let lost = [
+            Self::Ambiguous,
+            Self::Host,
+            Self::Coding,
+            Self::TooLarge,
+            Self::SlowBody,
+        ];
+        lost.contains(&self)
     }
 
     /// The name in metrics and in the answer's `code`.
@@ -109,7 +149,14 @@ impl Fault {
             Self::StaleConnection => "worker_stale_connection",
             Self::Closed => "worker_closed",
             Self::Garbled => "worker_garbled",
+            Self::Late => "worker_late",
             Self::ClientBody => "client_body",
+            Self::TooLarge => "body_too_large",
+            Self::SlowBody => "slow_body",
+            Self::Ambiguous => "ambiguous_head",
+            Self::Host => "host",
+            Self::Coding => "transfer_coding",
+            Self::Expectation => "expectation",
             Self::NoWorker(why) => why.as_str(),
             Self::Upgrade => "upgrade",
         }
@@ -123,7 +170,16 @@ impl Fault {
                 "the worker closed the connection before it answered; try again"
             }
             Self::Garbled => "the worker's answer was not HTTP",
+            Self::Late => "the worker did not begin its answer in time; try again",
             Self::ClientBody => "the request's body could not be read to its end",
+            Self::TooLarge => "the request's body is larger than this router allows",
+            Self::SlowBody => "the rest of the request's body did not come in time",
+            Self::Ambiguous => {
+                "the request's head can be read in two ways; send a length or chunks, not both, and end lines with CR LF"
+            }
+            Self::Host => "the request must name its host once",
+            Self::Coding => "the only transfer coding that this router knows is `chunked`",
+            Self::Expectation => "the only expectation that this router meets is `100-continue`",
             Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
             Self::NoWorker(NoWorker::AllTried) => "every worker failed this request; try again",
             Self::NoWorker(NoWorker::Empty | NoWorker::NoneReady) => {
@@ -139,6 +195,8 @@ impl Fault {
 pub(crate) enum Connection {
     Fresh,
     Kept,
+    /// It carries others at the same time, and ends by an error of its own.
+    Shared,
 }
 
 #[cfg(test)]
@@ -153,14 +211,22 @@ mod tests {
             Fault::StaleConnection,
             Fault::Closed,
             Fault::Garbled,
+            Fault::Late,
             Fault::ClientBody,
+            Fault::TooLarge,
+            Fault::SlowBody,
+            Fault::Ambiguous,
+            Fault::Host,
+            Fault::Coding,
+            Fault::Expectation,
             Fault::NoWorker(NoWorker::Empty),
             Fault::Upgrade,
         ];
         for fault in all {
             let again = fault.again() != Again::Never;
             assert!(!again || fault.side() == Side::Worker, "{fault:?}");
-            let client = fault.status().is_client_error() || fault == Fault::Upgrade;
+            let client =
+                fault.status().is_client_error() || fault.status() == StatusCode::NOT_IMPLEMENTED;
             assert_eq!(client, fault.side() == Side::Client, "{fault:?}");
         }
     }

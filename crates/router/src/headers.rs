@@ -1,9 +1,12 @@
 //! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
 
 use hyper::header::{
-    CONNECTION, EXPECT, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
+use hyper::{Uri, Version};
+
+use crate::fault::Fault;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -68,8 +71,37 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
 }
 
 /// Removes an expectation that this router has met itself.
-pub(crate) fn strip_expect(headers: &mut HeaderMap) {
-    headers.remove(EXPECT);
+pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
+    let met = |value: HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    let is_met = headers.remove(EXPECT).is_none_or(met);
+    is_met.then_some(()).ok_or(Fault::Expectation)
+}
+
+/// Refuses heads that workers or proxies could read in another way than this router does.
+pub(crate) fn refuse_ambiguous(
+    version: Version,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Fault> {
+    if version == Version::HTTP_2 {
+        return Ok(());
+    }
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.next() {
+        if headers.contains_key(CONTENT_LENGTH) {
+            return Err(Fault::Ambiguous);
+        }
+        let plain = coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+        if !plain || codings.next().is_some() {
+            return Err(Fault::Coding);
+        }
+    }
+    let mut hosts = headers.get_all(HOST).iter();
+    let named = hosts.next().is_some() || version != Version::HTTP_11 || uri.authority().is_some();
+    if !named || hosts.next().is_some() {
+        return Err(Fault::Host);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -135,6 +167,38 @@ mod tests {
             ],
             &["content-length", "host"],
         );
+    }
+
+    #[test]
+    fn a_head_with_one_meaning_passes() {
+        let check = |headers: &[(&'static str, &'static str)], expected: Result<(), Fault>| {
+            let found = refuse_ambiguous(Version::HTTP_11, &Uri::from_static("/"), &map(headers));
+            assert_eq!(found, expected, "{headers:?}");
+        };
+        let host = ("host", "a");
+        check(&[host], Ok(()));
+        check(&[], Err(Fault::Host));
+        check(&[host, host], Err(Fault::Host));
+        check(&[host, ("transfer-encoding", "Chunked")], Ok(()));
+        let coding = Err(Fault::Coding);
+        check(&[host, ("transfer-encoding", "gzip, chunked")], coding);
+        let chunked = ("transfer-encoding", "chunked");
+        check(&[host, chunked, chunked], coding);
+        check(
+            &[host, ("content-length", "3"), chunked],
+            Err(Fault::Ambiguous),
+        );
+        let old = refuse_ambiguous(Version::HTTP_10, &Uri::from_static("/"), &map(&[]));
+        assert_eq!(old, Ok(()));
+    }
+
+    #[test]
+    fn the_only_expectation_is_to_go_on() {
+        for (value, expected) in [("100-Continue", Ok(())), ("x", Err(Fault::Expectation))] {
+            let mut headers = map(&[("expect", value)]);
+            assert_eq!(strip_expect(&mut headers), expected);
+            assert!(headers.is_empty());
+        }
     }
 
     #[test]

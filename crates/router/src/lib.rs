@@ -28,9 +28,13 @@
 mod router;
 
 mod answer;
+mod breaker;
 mod client;
+mod dial;
 mod fault;
+mod head_scan;
 mod headers;
+mod held;
 mod inflight;
 mod key;
 mod pool;
@@ -38,32 +42,66 @@ mod proxy;
 mod relay;
 mod retry;
 mod serve;
+mod spoken;
+mod tls;
+mod transport;
 mod upload;
 
 mod counters;
 mod endpoint;
+mod history;
+mod hottest;
+mod load_header;
+mod member;
+mod model_pool;
 mod roster;
 mod shared;
 
 mod admin;
+mod admin_access;
+mod admin_answer;
+mod admin_explain;
 mod admin_metrics;
 mod admin_state;
+mod admin_workers;
+mod status;
+mod status_feed;
+
+mod telemetry;
+mod telemetry_out;
+mod trace_context;
+
 mod control;
+mod discover;
+mod dns;
+mod endpoint_slices;
 mod engines;
 pub mod exposition;
+mod kubernetes;
+#[cfg(feature = "kv-events")]
+pub mod kv_batch;
+#[cfg(feature = "kv-events")]
+mod kv_events;
+mod probe;
+mod resolv_conf;
 mod watch;
 
 mod config;
 mod config_file;
+mod config_pool;
+mod config_telemetry;
 mod config_value;
+mod config_whole;
 mod error;
 mod listen;
 mod worker_url;
 
 pub use config::{
-    BodyKey, Config, HealthConfig, LimitsConfig, MetricsConfig, On429, PlacementConfig,
-    RetryConfig, WorkerConfig,
+    BodyKey, BreakerConfig, Config, HealthConfig, HoldConfig, LimitsConfig, MetricsConfig, On429,
+    PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
 };
+pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
+pub use config_telemetry::{KvEventsConfig, RequestLogConfig, TracesConfig};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
-pub use worker_url::WorkerUrl;
+pub use worker_url::{Scheme, WorkerUrl};

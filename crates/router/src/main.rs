@@ -2,6 +2,7 @@
 
 mod command;
 mod signals;
+mod watched_file;
 
 use std::process::ExitCode;
 

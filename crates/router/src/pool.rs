@@ -2,18 +2,24 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
-use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper::header::HOST;
+use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, lookup_host};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
+use crate::shared::Shared;
+use crate::spoken::{LocalExecutor, Spoken};
+use crate::tls::{Offer, WorkerTls};
 use crate::upload::Attempt;
 
 /// Engines behind uvicorn close a connection after 5 s; leave before they do.
@@ -25,40 +31,72 @@ const CONNECT_TIME: Duration = Duration::from_secs(3);
 const MOST_IDLE: usize = 1_024;
 
 /// The idle connections of one thread, by the worker's serial number.
-#[derive(Default)]
-pub(crate) struct Pool(RefCell<BTreeMap<u64, Vec<Idle>>>);
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    idle: RefCell<BTreeMap<u64, Vec<Idle>>>,
+}
 
 struct Idle {
     channel: Channel,
     since: Instant,
 }
 
-/// A connection to a worker. Dropped, it is closed at once, whatever it is doing.
+/// A connection to a worker, or a share in one. When nobody holds it any more it is closed at
+/// once, whatever it is doing.
 pub(crate) struct Channel {
-    pub(crate) sender: SendRequest<Attempt>,
-    task: AbortHandle,
+    sender: Sender,
+    task: Rc<Task>,
 }
 
-impl Drop for Channel {
+enum Sender {
+    Http1(http1::SendRequest<Attempt>),
+    Http2(http2::SendRequest<Attempt>),
+}
+
+struct Task(AbortHandle);
+
+impl Drop for Task {
     fn drop(&mut self) {
-        self.task.abort();
+        self.0.abort();
     }
 }
 
 impl Pool {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            idle: RefCell::default(),
+        }
+    }
+
+    /// Opens a connection to a worker.
+    pub(crate) async fn connect(&self, endpoint: &Endpoint) -> Result<Channel, Fault> {
+        let opened = timeout(CONNECT_TIME, open(endpoint, &self.shared.worker_tls)).await;
+        let channel = opened.map_err(|_| Fault::Unreachable)??;
+        if let Some(another) = channel.share() {
+            // Others may use it from now on.
+            self.put(endpoint, another);
+        }
+        Ok(channel)
+    }
+
     /// An idle connection that still stands, the latest used first.
     pub(crate) async fn take(&self, endpoint: &Endpoint) -> Option<Channel> {
         loop {
             let mut channel = self.pop(endpoint.serial)?;
-            if channel.sender.ready().await.is_ok() {
+            if channel.ready().await {
                 return Some(channel);
             }
         }
     }
 
     fn pop(&self, serial: u64) -> Option<Channel> {
-        let mut pool = self.0.borrow_mut();
+        let mut pool = self.idle.borrow_mut();
         let idle = pool.get_mut(&serial)?;
+        let shared = |kept: &Idle| kept.channel.share().filter(|c| !c.is_closed());
+        if let Some(channel) = idle.last().and_then(shared) {
+            return Some(channel);
+        }
         let latest = idle.pop()?;
         if latest.since.elapsed() < IDLE_TIME {
             return Some(latest.channel);
@@ -70,11 +108,18 @@ impl Pool {
 
     /// Keeps a connection whose answer has been read to its end.
     pub(crate) fn put(&self, endpoint: &Endpoint, channel: Channel) {
-        if channel.sender.is_closed() || endpoint.is_removed() {
+        if channel.is_closed() || endpoint.is_removed() {
             return;
         }
-        let mut pool = self.0.borrow_mut();
+        let mut pool = self.idle.borrow_mut();
         let idle = pool.entry(endpoint.serial).or_default();
+        let same = |kept: &&mut Idle| Rc::ptr_eq(&kept.channel.task, &channel.task);
+        if channel.is_shared()
+            && let Some(kept) = idle.iter_mut().find(same)
+        {
+            kept.since = Instant::now();
+            return;
+        }
         if idle.len() < MOST_IDLE {
             idle.push(Idle {
                 channel,
@@ -85,43 +130,102 @@ impl Pool {
 
     /// Closes what has been idle for too long; called every second or so.
     pub(crate) fn sweep(&self) {
-        self.0.borrow_mut().retain(|_, idle| {
+        self.idle.borrow_mut().retain(|_, idle| {
             idle.retain(|kept| {
-                kept.since.elapsed() < IDLE_TIME && !kept.channel.sender.is_closed()
+                let used = !kept.channel.is_alone() || kept.since.elapsed() < IDLE_TIME;
+                used && !kept.channel.is_closed()
             });
             !idle.is_empty()
         });
     }
 }
 
-/// Opens a connection to a worker.
-pub(crate) async fn connect(endpoint: &Endpoint) -> Result<Channel, Fault> {
-    let opened = timeout(CONNECT_TIME, open(endpoint)).await;
-    let stream = opened
-        .map_err(|_| Fault::Unreachable)?
-        .map_err(|error| Fault::of_connect(&error))?;
-    let (sender, connection) = handshake(TokioIo::new(stream))
+impl Channel {
+    /// Sends a request as this connection needs it; gives the head of the answer.
+    pub(crate) async fn send(
+        &mut self,
+        mut request: Request<Attempt>,
+        endpoint: &Endpoint,
+    ) -> hyper::Result<Response<Incoming>> {
+        match &mut self.sender {
+            Sender::Http1(sender) => {
+                request.headers_mut().insert(HOST, endpoint.host.clone());
+                sender.send_request(request).await
+            }
+            Sender::Http2(sender) => {
+                request.headers_mut().remove(HOST);
+                let path = request.uri().path_and_query().cloned();
+                *request.uri_mut() = endpoint.absolute(path);
+                *request.version_mut() = Version::HTTP_2;
+                sender.send_request(request).await
+            }
+        }
+    }
+
+    /// Whether a failure on a kept connection says only that it has ended: HTTP/2 announces
+    /// its end by an error of its own.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    async fn ready(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await.is_ok(),
+            Sender::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    /// Another use of the same connection, where that is possible.
+    fn share(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::Http1(_) => None,
+            Sender::Http2(sender) => Some(Self {
+                sender: Sender::Http2(sender.clone()),
+                task: Rc::clone(&self.task),
+            }),
+        }
+    }
+
+    /// Whether nobody else uses the connection.
+    fn is_alone(&self) -> bool {
+        Rc::strong_count(&self.task) == 1
+    }
+}
+
+async fn open(endpoint: &Endpoint, tls: &WorkerTls) -> Result<Channel, Fault> {
+    let (stream, spoken) = dial(endpoint, tls, Offer::Any)
         .await
-        .map_err(|_| Fault::Unreachable)?;
+        .map_err(|error| Fault::of_connect(&error))?;
+    let io = TokioIo::new(stream);
+    let (sender, task) = match spoken {
+        Spoken::Http1 => {
+            let opened = http1::handshake(io).await;
+            let (sender, connection) = opened.map_err(|_| Fault::Unreachable)?;
+            (Sender::Http1(sender), run(connection))
+        }
+        Spoken::Http2 => {
+            let opened = http2::handshake(LocalExecutor, io).await;
+            let (sender, connection) = opened.map_err(|_| Fault::Unreachable)?;
+            (Sender::Http2(sender), run(connection))
+        }
+    };
+    Ok(Channel {
+        sender,
+        task: Rc::new(Task(task)),
+    })
+}
+
+fn run(connection: impl Future<Output = hyper::Result<()>> + 'static) -> AbortHandle {
     let task = tokio::task::spawn_local(async move {
         // How it ended is known to whoever waits for the answer.
         let _ended = connection.await;
     });
-    Ok(Channel {
-        sender,
-        task: task.abort_handle(),
-    })
-}
-
-async fn open(endpoint: &Endpoint) -> io::Result<TcpStream> {
-    let stream = match endpoint.address {
-        Some(address) => TcpStream::connect(address).await?,
-        None => {
-            let host = (endpoint.url.host(), endpoint.url.port());
-            let addresses: Vec<SocketAddr> = lookup_host(host).await?.collect();
-            TcpStream::connect(addresses.as_slice()).await?
-        }
-    };
-    stream.set_nodelay(true)?;
-    Ok(stream)
+    task.abort_handle()
 }

@@ -2,34 +2,47 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use headwater_placement::WorkerId;
+use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::answer;
+use crate::breaker::Verdict;
 use crate::client::Turn;
 use crate::config::{BodyKey, On429};
 use crate::endpoint::Endpoint;
 use crate::fault::{Again, Connection, Fault};
+use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
-use crate::pool::{Channel, Pool, connect};
+use crate::load_header;
+use crate::member::Health;
+use crate::model_pool::PoolId;
+use crate::pool::{Channel, Pool};
 use crate::relay::{Answer, Download, Relay};
-use crate::roster::{Health, Placed};
-use crate::shared::Shared;
-use crate::upload::Upload;
+use crate::roster::Placed;
+use crate::shared::{Place, Shared};
+use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
+
+/// Read of a body while its request is held.
+const HELD_BODY_BYTES: usize = 1 << 20;
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
     pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Rc<Pool>,
+    /// Tells the thread that a request is held.
+    pub(crate) somebody_waits: Notify,
 }
 
 /// A worker's answer: its head, and the body on its way.
@@ -51,29 +64,41 @@ enum Outcome {
 
 impl Proxy {
     /// Answers one request, by a worker if any can.
-    pub(crate) async fn serve(&self, turn: Turn, request: Request<Incoming>) -> Response<Download> {
+    pub(crate) async fn serve(
+        &self,
+        mut turn: Turn,
+        mut request: Request<Incoming>,
+    ) -> Response<Download> {
         let counters = &self.shared.counters;
         counters.requests.add(1);
         self.shared.budget.earn();
-        let (head, body) = match self.forward(request).await {
-            Ok((head, relay)) => (head, Download::of_worker(relay, turn)),
+        if let Some(telemetry) = &self.shared.telemetry {
+            turn.telling = telemetry.begin(&mut request).map(Box::new);
+        }
+        let (head, body) = match self.forward(turn.head(), request).await {
+            Ok((head, relay)) => {
+                turn.answered(&head);
+                (head, Download::of_worker(relay, turn))
+            }
             Err(fault) => {
                 counters.refused.add(fault.as_str());
                 let (response, text) = answer::of_fault(fault);
-                (response.into_parts().0, Download::of_router(text, turn))
+                let head = response.into_parts().0;
+                turn.answered(&head);
+                (head, Download::of_router(text, turn))
             }
         };
         counters.response(head.status);
         Response::from_parts(head, body)
     }
 
-    async fn forward(&self, request: Request<Incoming>) -> Result<Answered, Fault> {
-        if request.method() == Method::CONNECT || headers::wants_upgrade(request.headers()) {
-            return Err(Fault::Upgrade);
-        }
+    async fn forward(&self, seen: Head, request: Request<Incoming>) -> Result<Answered, Fault> {
         let (mut head, incoming) = request.into_parts();
-        let upload = Upload::new(incoming, self.shared.config.retry.replay_bytes);
+        refuse(seen, &head)?;
+        let upload = Upload::new(incoming, self.upload_limits())?;
+        headers::strip_expect(&mut head.headers)?;
         let key = self.key(&head, &upload).await?;
+        let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
         let outgoing = Outgoing { head, upload };
 
@@ -82,10 +107,13 @@ impl Proxy {
         // than our words about a failure.
         let mut fallback: Option<Result<Answered, Fault>> = None;
         loop {
-            let (placed, guard) = match self.shared.place(&key.request(&tried)) {
+            let request = key.request(&tried);
+            let (placed, guard) = match self.place(pool, &request, &outgoing.upload).await {
                 Ok(found) => found,
-                Err(why) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
+                Err(Fault::NoWorker(why)) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
+                Err(fault) => return Err(fault),
             };
+            self.shared.placed(&placed, &request);
             let cause = match self.attempt(&placed, guard, &outgoing).await {
                 Outcome::Answered(answered) => return Ok(answered),
                 Outcome::Declined(answered, cause) => {
@@ -106,6 +134,27 @@ impl Proxy {
         }
     }
 
+    /// Finds a worker, and waits for it if that is better than to queue at its engine.
+    async fn place(
+        &self,
+        pool: PoolId,
+        request: &placement::Request<'_>,
+        upload: &Upload,
+    ) -> Result<(Placed, InFlight), Fault> {
+        let mut held = match self.shared.place(pool, request).map_err(Fault::NoWorker)? {
+            Place::Now(placed, guard) => return Ok((placed, guard)),
+            Place::Later(held) => held,
+        };
+        self.somebody_waits.notify_one();
+        Box::pin(async move {
+            tokio::select! {
+                found = held.turn() => found.map_err(Fault::NoWorker),
+                fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
+            }
+        })
+        .await
+    }
+
     /// Tries one worker.
     async fn attempt(&self, placed: &Placed, mut guard: InFlight, outgoing: &Outgoing) -> Outcome {
         let endpoint = &placed.endpoint;
@@ -117,6 +166,10 @@ impl Proxy {
                 return Outcome::Failed(fault);
             }
         };
+        self.learn(endpoint, verdict_of(response.status()), "status_5xx");
+        if has_enough(response.status()) && !endpoint.press(true) {
+            self.shared.press(endpoint, retry_after(response.headers()));
+        }
         let cause = self.retry_status(response.status());
         if cause.is_some() {
             // Its place is free from now on, even if nobody else takes the request.
@@ -173,7 +226,8 @@ impl Proxy {
             }
         }
         self.shared.counters.upstream_connects.add(1);
-        let channel = connect(endpoint).await?;
+        // Boxed, as it is rare and large.
+        let channel = Box::pin(self.pool.connect(endpoint)).await?;
         self.send(channel, Connection::Fresh, endpoint, outgoing)
             .await
     }
@@ -189,11 +243,42 @@ impl Proxy {
         *request.method_mut() = outgoing.head.method.clone();
         *request.uri_mut() = outgoing.head.uri.clone();
         *request.headers_mut() = outgoing.head.headers.clone();
-        request.headers_mut().insert(HOST, endpoint.host.clone());
-        let sent = channel.sender.send_request(request).await;
-        let response = sent.map_err(|error| Fault::of_exchange(&error, connection))?;
+        let wanted = self.shared.config.metrics.response_header;
+        let asked = wanted.then(|| load_header::ask(request.headers_mut()));
+        let sent = self.in_time(channel.send(request, endpoint)).await?;
+        let connection = match connection {
+            Connection::Kept if channel.is_shared() => Connection::Shared,
+            connection => connection,
+        };
+        let mut response = sent
+            .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
         endpoint.answered(self.shared.now());
+        if let Some(asked) = asked
+            && let Some(load) = load_header::take(response.headers_mut(), asked)
+        {
+            self.shared.told_load(endpoint, load);
+        }
         Ok((channel, response))
+    }
+
+    /// Waits for the head of an answer, for as long as is allowed.
+    async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Result<T, Fault> {
+        match self.shared.config.retry.first_byte_ms {
+            Some(ms) => {
+                let most = Duration::from_millis(ms);
+                timeout(most, answer).await.map_err(|_| Fault::Late)
+            }
+            None => Ok(answer.await),
+        }
+    }
+
+    fn upload_limits(&self) -> UploadLimits {
+        let config = &self.shared.config;
+        UploadLimits {
+            kept_bytes: config.retry.replay_bytes,
+            bytes: config.limits.body_bytes,
+            stall: config.limits.stall_seconds.map(Duration::from_secs),
+        }
     }
 
     /// Why an answer is worth a try elsewhere, if it is. None of these is a sign of ill health:
@@ -227,12 +312,64 @@ impl Proxy {
             Fault::Refused => self
                 .shared
                 .set_health(endpoint, Health::Down, fault.as_str()),
-            Fault::Unreachable | Fault::Closed | Fault::Garbled => {
-                self.shared.failed(endpoint, fault.as_str());
+            Fault::Unreachable | Fault::Closed | Fault::Garbled | Fault::Late => {
+                self.learn(endpoint, Verdict::Failed, fault.as_str());
             }
-            Fault::StaleConnection | Fault::ClientBody | Fault::NoWorker(_) | Fault::Upgrade => {}
+            _ => self.learn(endpoint, Verdict::Nothing, fault.as_str()),
         }
     }
+
+    /// Tells the worker's breaker, at the least cost where all goes well.
+    fn learn(&self, endpoint: &Endpoint, verdict: Verdict, why: &'static str) {
+        let matters = match verdict {
+            Verdict::Well => endpoint.began_well(),
+            Verdict::Nothing => endpoint.is_suspected(),
+            Verdict::Failed => true,
+        };
+        if matters {
+            self.shared.learn(endpoint, verdict, why);
+        }
+    }
+}
+
+/// Refuses what is no request for a worker, or could be two.
+fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
+    if seen == Head::Ambiguous {
+        return Err(Fault::Ambiguous);
+    }
+    headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
+        return Err(Fault::Upgrade);
+    }
+    Ok(())
+}
+
+/// What a status says of a worker: 503 and 429 are how it says that it has enough, and other
+/// refusals are about the client.
+fn verdict_of(status: StatusCode) -> Verdict {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::NOT_IMPLEMENTED => Verdict::Nothing,
+        status if status.is_server_error() => Verdict::Failed,
+        status if status.is_client_error() => Verdict::Nothing,
+        _ => Verdict::Well,
+    }
+}
+
+/// Whether a worker says that it has too much to do.
+fn has_enough(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+    )
+}
+
+/// For how long a worker wants to be left alone: what it says, within reason.
+fn retry_after(headers: &HeaderMap) -> Duration {
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(5);
+    let value = headers.get(RETRY_AFTER).and_then(|v| v.to_str().ok());
+    let seconds = value.and_then(|text| text.trim().parse().ok());
+    seconds.map_or(LEAST, |s| Duration::from_secs(s).clamp(LEAST, MOST))
 }
 
 fn answer_of(status: StatusCode) -> Answer {
@@ -246,7 +383,6 @@ fn answer_of(status: StatusCode) -> Answer {
 /// Leaves what is for the worker: the path and query as they came, end-to-end headers.
 fn make_outgoing(head: &mut request::Parts) {
     headers::strip_hop_by_hop(&mut head.headers);
-    headers::strip_expect(&mut head.headers);
     if head.uri.authority().is_some()
         && let Some(path) = head.uri.path_and_query().cloned()
     {

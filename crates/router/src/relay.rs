@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
+use crate::breaker::Verdict;
 use crate::client::Turn;
 use crate::endpoint::Endpoint;
 use crate::inflight::InFlight;
@@ -77,7 +78,12 @@ impl Relay {
         };
         self.first_byte();
         match self.answer {
-            Answer::Given => self.guard.finish(),
+            Answer::Given => {
+                self.guard.finish();
+                if self.endpoint.ended_well() {
+                    self.shared.learn(&self.endpoint, Verdict::Well, "served");
+                }
+            }
             Answer::Refused => self.guard.fail(),
         }
         // While the client still sends, the connection cannot carry another request.
@@ -91,6 +97,9 @@ impl Relay {
         self.channel = None;
         self.guard.fail();
         self.shared.counters.upstream_errors.add("cut_short");
+        self.endpoint.cut();
+        self.shared
+            .learn(&self.endpoint, Verdict::Failed, "cut_short");
     }
 
     fn poll_frame(

@@ -2,64 +2,41 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_placement::{
-    At, Event, Fleet, Generation, NoWorker, Reason, Report, Request, RequestId, Settings, WorkerId,
-    WorkerState, WorkerView,
+    At, Decision, Event, Fleet, Generation, Handover, NoWorker, Reason, Report, Request, RequestId,
+    Settings, WorkerId, WorkerState, WorkerView,
 };
 use headwater_signature::RouteTag;
+use tokio::sync::oneshot;
 
-use crate::config::WorkerConfig;
+use crate::breaker::{Breaker, Verdict};
+use crate::config::{BreakerConfig, WorkerConfig};
 use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
+use crate::held::{Asked, Waiter, Waiters};
+use crate::hottest::{HotPrefix, Hottest};
+use crate::load_header::Load;
+use crate::member::{Arrival, BreakerChange, Health, Member, Origin, Scrape, Service};
+use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
 pub(crate) struct Roster {
     fleet: Fleet,
     members: BTreeMap<WorkerId, Member>,
+    pool: PoolId,
     next_serial: u64,
+    hottest: Hottest,
+    waiters: Waiters,
 }
 
-/// One worker.
-pub(crate) struct Member {
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) weight: f64,
-    pub(crate) service: Service,
-    pub(crate) health: Health,
-    pub(crate) scrape: Option<Scrape>,
-    generation: Generation,
-    tag: RouteTag,
-}
-
-/// Whether an operator wants it to get requests.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Service {
-    In,
-    Drained,
-}
-
-/// Whether it can be reached, as far as known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
-    Unknown,
-    Up,
-    Down,
-}
-
-/// The latest scrape that could be read.
-pub(crate) struct Scrape {
-    pub(crate) at: At,
-    pub(crate) reading: Reading,
-}
-
-/// When a worker is added: what is believed of it before it has been asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// With the router itself: it may serve at once, a dead one is found by trying.
-    AtStart,
-    /// Later: others serve until it has answered.
-    Later,
+/// When a request gets its worker.
+pub(crate) enum Turn {
+    Now(Placed),
+    /// When this tells which.
+    Later(oneshot::Receiver<Placed>),
 }
 
 /// A request that has a worker and counts as being there.
@@ -71,14 +48,18 @@ pub(crate) struct Placed {
 }
 
 impl Roster {
-    pub(crate) fn new(settings: Settings) -> Result<Self, RouterError> {
+    pub(crate) fn new(settings: Settings, pool: PoolId) -> Result<Self, RouterError> {
         let fleet = Fleet::new(settings).map_err(|error| RouterError::Placement {
             message: error.to_string(),
         })?;
         Ok(Self {
             fleet,
             members: BTreeMap::new(),
-            next_serial: 0,
+            pool,
+            // Serials are never equal in two pools either.
+            next_serial: (pool.0 as u64) << 48,
+            hottest: Hottest::default(),
+            waiters: Waiters::default(),
         })
     }
 
@@ -88,8 +69,31 @@ impl Roster {
         at: At,
         request: &Request<'_>,
         id: RequestId,
-    ) -> Result<Placed, NoWorker> {
+    ) -> Result<Turn, NoWorker> {
         let decision = self.fleet.place(at, request)?;
+        if decision.handover == Handover::Now {
+            return self.send(at, &decision, request, id).map(Turn::Now);
+        }
+        let held = Event::Held {
+            worker: decision.worker,
+            request: id,
+            of: request,
+        };
+        self.fleet.observe(at, &held);
+        let (turn, waits) = oneshot::channel();
+        let asked = Asked::of(request);
+        self.waiters.insert(id, Waiter { asked, turn });
+        Ok(Turn::Later(waits))
+    }
+
+    /// Counts a request at the worker that was chosen.
+    fn send(
+        &mut self,
+        at: At,
+        decision: &Decision,
+        request: &Request<'_>,
+        id: RequestId,
+    ) -> Result<Placed, NoWorker> {
         let member = self.members.get(&decision.worker).ok_or(NoWorker::Empty)?;
         let placed = Placed {
             endpoint: Arc::clone(&member.endpoint),
@@ -103,15 +107,76 @@ impl Roster {
             of: request,
         };
         self.fleet.observe(at, &dispatched);
+        if placed.endpoint.is_suspected() {
+            self.change(at, &placed.endpoint, |member| {
+                member.breaker.sent(at);
+                true
+            });
+        }
+        if let Some(signature) = request.signature {
+            self.hottest.seen(signature);
+        }
         Ok(placed)
     }
 
     pub(crate) fn observe(&mut self, at: At, event: &Event<'_>) {
         self.fleet.observe(at, event);
+        self.release(at);
     }
 
-    /// Makes the list the one that is known: adds, removes, changes weights.
-    pub(crate) fn set_workers(&mut self, at: At, workers: &[WorkerConfig], arrival: Arrival) {
+    /// Calls everybody whose turn it is. Asked after whatever may have freed a worker.
+    fn release(&mut self, at: At) {
+        if self.waiters.is_empty() {
+            return;
+        }
+        while let Some(release) = self.fleet.release(at) {
+            let request = release.request;
+            let called = self.waiters.remove(&request);
+            let sent = called.and_then(|waiter| {
+                let of = waiter.asked.request();
+                let placed = self.send(at, &release.decision, &of, request).ok()?;
+                Some((waiter.turn, placed))
+            });
+            let Some((turn, placed)) = sent else {
+                self.fleet.observe(at, &Event::Abandoned { request });
+                continue;
+            };
+            if let Err(placed) = turn.send(placed) {
+                // The client left at this very moment.
+                let worker = placed.endpoint.id;
+                self.fleet.observe(at, &Event::Failed { worker, request });
+            }
+        }
+        if !self.has_worker() {
+            // Whoever waits learns of it by the end of the channel.
+            self.waiters.clear();
+        }
+    }
+
+    /// A request is wanted no more while it waits.
+    pub(crate) fn abandon(&mut self, at: At, request: RequestId) {
+        self.waiters.remove(&request);
+        self.observe(at, &Event::Abandoned { request });
+    }
+
+    /// Time passed: a worker may be presumed free, or somebody has waited for long enough.
+    pub(crate) fn tick(&mut self, at: At) {
+        if !self.waiters.is_empty() {
+            // Any event makes the fleet look at its clock; this one is about nobody.
+            let request = RequestId(u64::MAX);
+            self.observe(at, &Event::Abandoned { request });
+        }
+    }
+
+    /// Makes the list the one that `origin` knows: adds, removes, changes weights. Gives the
+    /// names that another origin has already.
+    pub(crate) fn set_workers(
+        &mut self,
+        at: At,
+        origin: Origin,
+        workers: &[WorkerConfig],
+        arrival: Arrival,
+    ) -> Vec<String> {
         let stays = |member: &Member| {
             let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
             workers
@@ -119,43 +184,55 @@ impl Roster {
                 .find(same)
                 .is_some_and(|w| w.url == member.endpoint.url)
         };
-        let gone: Vec<WorkerId> = self
+        let own = |member: &&Member| member.origin == origin;
+        let gone: Vec<String> = self
             .members
-            .iter()
-            .filter(|(_, member)| !stays(member))
-            .map(|(id, _)| *id)
+            .values()
+            .filter(own)
+            .filter(|member| !stays(member))
+            .map(|member| member.endpoint.name.clone())
             .collect();
-        for worker in gone {
-            if let Some(member) = self.members.remove(&worker) {
-                member.endpoint.remove();
-            }
-            self.fleet.observe(at, &Event::Left { worker });
+        for name in gone {
+            self.leave(at, &name);
         }
-        for config in workers {
-            self.join(at, config, arrival);
-        }
+        let joins = |config: &&WorkerConfig| !self.join(at, origin, config, arrival);
+        let taken = workers.iter().filter(joins);
+        taken.map(|config| config.name.clone()).collect()
     }
 
-    fn join(&mut self, at: At, config: &WorkerConfig, arrival: Arrival) {
+    /// Adds a worker, or changes its weight if `origin` named it before. Gives whether it is
+    /// now as `config` says; another origin's worker stays as it is.
+    pub(crate) fn join(
+        &mut self,
+        at: At,
+        origin: Origin,
+        config: &WorkerConfig,
+        arrival: Arrival,
+    ) -> bool {
         let worker = WorkerId::of(&config.name);
+        if let Some(member) = self.members.get_mut(&worker) {
+            if member.origin != origin || member.endpoint.url != config.url {
+                return false;
+            }
+            return self.set_weight(at, &config.name, config.weight).is_some();
+        }
         let joined = Event::Joined {
             worker,
             name: &config.name,
             weight: config.weight,
         };
         self.fleet.observe(at, &joined);
-        if let Some(member) = self.members.get_mut(&worker) {
-            member.weight = config.weight;
-            return;
-        }
         let member = Member {
-            endpoint: Arc::new(Endpoint::new(config, self.next_serial)),
+            endpoint: Arc::new(Endpoint::new(config, self.pool, self.next_serial)),
             weight: config.weight,
+            origin,
             service: Service::In,
             health: match arrival {
                 Arrival::AtStart => Health::Up,
                 Arrival::Later => Health::Unknown,
             },
+            breaker: Breaker::default(),
+            pressed_until: None,
             scrape: None,
             generation: Generation::default(),
             tag: RouteTag::of(&config.name, 0),
@@ -164,6 +241,29 @@ impl Roster {
         let state = member.state();
         self.members.insert(worker, member);
         self.fleet.observe(at, &Event::State { worker, state });
+        true
+    }
+
+    /// Removes a worker, whoever named it; its streams go on. `None` if there is none.
+    pub(crate) fn leave(&mut self, at: At, name: &str) -> Option<()> {
+        let worker = WorkerId::of(name);
+        let member = self.members.remove(&worker)?;
+        member.endpoint.remove();
+        self.observe(at, &Event::Left { worker });
+        Some(())
+    }
+
+    /// Changes a worker's share of the work; `None` if there is none of that name.
+    pub(crate) fn set_weight(&mut self, at: At, name: &str, weight: f64) -> Option<()> {
+        let worker = WorkerId::of(name);
+        self.members.get_mut(&worker)?.weight = weight;
+        let changed = Event::Joined {
+            worker,
+            name,
+            weight,
+        };
+        self.fleet.observe(at, &changed);
+        Some(())
     }
 
     /// Notes what was found out about a worker; gives whether that was news.
@@ -182,6 +282,92 @@ impl Roster {
             member.health = health;
             news
         })
+    }
+
+    /// Lets a breaker learn from a request; gives what changed.
+    pub(crate) fn learn(
+        &mut self,
+        at: At,
+        endpoint: &Endpoint,
+        verdict: Verdict,
+        config: &BreakerConfig,
+    ) -> Option<BreakerChange> {
+        let may_open = self.may_open(config.floor);
+        let mut change = None;
+        self.change(at, endpoint, |member| {
+            let before = member.breaker;
+            if before.is_closed() && verdict == Verdict::Failed {
+                if may_open {
+                    member.breaker.open(at, config);
+                    change = Some(BreakerChange::Opened);
+                } else {
+                    change = Some(BreakerChange::KeptByFloor);
+                }
+            } else {
+                member.breaker.learn(at, verdict, config);
+                change = (member.breaker.is_closed() && !before.is_closed())
+                    .then_some(BreakerChange::Closed)
+                    .or_else(|| {
+                        let reopened = before.is_trying() && !member.breaker.is_trying();
+                        (reopened && verdict == Verdict::Failed).then_some(BreakerChange::Opened)
+                    });
+            }
+            member.endpoint.suspect(!member.breaker.is_closed());
+            true
+        });
+        change
+    }
+
+    /// Whether one more worker can be done without: outliers are kept out, but when most fail
+    /// the fault lies elsewhere, and keeping all of them out would help nobody.
+    fn may_open(&self, floor: f64) -> bool {
+        let healthy = |m: &&Member| m.service == Service::In && m.health == Health::Up;
+        let all = self.members.values().filter(healthy).count();
+        let closed = |m: &&Member| healthy(m) && m.breaker.is_closed();
+        let left = self
+            .members
+            .values()
+            .filter(closed)
+            .count()
+            .saturating_sub(1);
+        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
+        let least = (all as f64 * floor).max(1.0);
+        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
+        let left = left as f64;
+        left >= least
+    }
+
+    /// Prefers others to a worker for a while.
+    pub(crate) fn press(&mut self, at: At, endpoint: &Endpoint, time: Duration) {
+        self.change(at, endpoint, |member| {
+            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+            let until = at.micros().saturating_add(micros);
+            member.pressed_until = Some(At::from_micros(until));
+            true
+        });
+    }
+
+    /// Lets the next request try each worker whose breaker has been open for long enough, and
+    /// ends what was said for a while; gives whether there is more to come back for.
+    pub(crate) fn try_suspects(&mut self, at: At) -> bool {
+        let suspected = |m: &&Member| !m.breaker.is_closed() || m.pressed_until.is_some();
+        let suspects: Vec<Arc<Endpoint>> = self
+            .members
+            .values()
+            .filter(suspected)
+            .map(|m| Arc::clone(&m.endpoint))
+            .collect();
+        for endpoint in &suspects {
+            self.change(at, endpoint, |member| {
+                member.breaker.tick(at);
+                if member.pressed_until.is_some_and(|until| at >= until) {
+                    member.pressed_until = None;
+                    member.endpoint.press(false);
+                }
+                true
+            });
+        }
+        !suspects.is_empty()
     }
 
     /// Takes a worker out of service or puts it back; `None` if there is none of that name.
@@ -214,7 +400,24 @@ impl Roster {
             true
         });
         let worker = endpoint.id;
-        self.fleet.observe(at, &Event::Reported { worker, report });
+        self.observe(at, &Event::Reported { worker, report });
+    }
+
+    /// Learns from what an answer told; what it did not tell is as the last scrape had it.
+    pub(crate) fn told_load(&mut self, at: At, endpoint: &Endpoint, load: Load) {
+        let worker = endpoint.id;
+        let member = self.members.get(&worker);
+        let scrape = member.and_then(|member| member.scrape.as_ref());
+        let reading = scrape.map(|scrape| &scrape.reading);
+        let last = |signal| reading.and_then(|reading| reading.count(signal));
+        let report = Report {
+            running: load.running.or_else(|| last(Signal::Running)),
+            waiting: load.waiting.or_else(|| last(Signal::Waiting)),
+            pending_tokens: None,
+            kv_use: load.kv_use.or_else(|| reading.and_then(Reading::kv_use)),
+            cache_tokens: reading.and_then(Reading::cache_tokens),
+        };
+        self.observe(at, &Event::Reported { worker, report });
     }
 
     /// Changes a member and tells placement what follows from it.
@@ -241,6 +444,7 @@ impl Roster {
         if member.state() != state {
             let state = member.state();
             self.fleet.observe(at, &Event::State { worker, state });
+            self.release(at);
         }
         news
     }
@@ -258,6 +462,30 @@ impl Roster {
             .collect()
     }
 
+    /// What would become of a request; changes nothing.
+    pub(crate) fn would_place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
+        self.fleet.place(at, request)
+    }
+
+    /// Every worker that could get a request, as the request prefers them.
+    pub(crate) fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
+        self.fleet.candidates(at, request)
+    }
+
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.members.contains_key(&WorkerId::of(name))
+    }
+
+    /// The prefixes that most of the latest requests begin with.
+    pub(crate) fn hottest(&self) -> Vec<HotPrefix> {
+        self.hottest.list()
+    }
+
+    /// The worker with this route tag, as a finished request names it.
+    pub(crate) fn tagged(&self, tag: RouteTag) -> Option<&Member> {
+        self.members.values().find(|member| member.tag == tag)
+    }
+
     pub(crate) fn residency_len(&self) -> usize {
         self.fleet.residency_len()
     }
@@ -266,22 +494,5 @@ impl Roster {
     pub(crate) fn has_worker(&self) -> bool {
         let usable = |m: &Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
         self.members.values().any(usable)
-    }
-}
-
-impl Member {
-    /// What placement is told: the operator's word goes before what was found out.
-    pub(crate) fn state(&self) -> WorkerState {
-        match (self.service, self.health) {
-            (_, Health::Down) => WorkerState::Down,
-            (Service::Drained, _) => WorkerState::Draining,
-            (Service::In, Health::Unknown) => WorkerState::Starting,
-            (Service::In, Health::Up) => WorkerState::Ready,
-        }
-    }
-
-    /// Its name in `Prefix-Route`.
-    pub(crate) fn tag(&self) -> RouteTag {
-        self.tag
     }
 }

@@ -6,24 +6,29 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
-use reqwest::Client;
 use tokio::sync::{oneshot, watch as channel};
+use tokio::time::timeout;
 
+use crate::admin_access::{Access, Token};
 use crate::config::Config;
+use crate::config_pool::PoolConfig;
 use crate::control;
 use crate::error::RouterError;
 use crate::listen;
+use crate::member::Origin;
+use crate::model_pool::PoolId;
 use crate::serve::{self, Phase};
 use crate::shared::Shared;
-use crate::watch;
+use crate::telemetry::Telemetry;
+use crate::telemetry_out;
 
 /// A router that has its addresses and waits to run.
 pub struct Router {
     shared: Arc<Shared>,
-    client: Client,
     listeners: Vec<TcpListener>,
-    admin: Option<TcpListener>,
+    admin: Option<(TcpListener, Access)>,
     local_addr: SocketAddr,
     admin_addr: Option<SocketAddr>,
 }
@@ -51,8 +56,8 @@ impl Router {
             .map_err(|source| bind_error("listen", config.listen, source))?;
         let admin = bind_admin(&config)?;
         let admin_addr = admin.as_ref().and_then(|admin| admin.local_addr().ok());
+        let admin = admin.zip(access(&config, admin_addr)?);
         Ok(Self {
-            client: watch::client()?,
             shared: Arc::new(Shared::new(config)?),
             listeners,
             admin,
@@ -88,10 +93,20 @@ impl Router {
     /// A thread could not be started.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RouterError> {
         let (stop_control, stopped) = oneshot::channel();
-        let (shared, client, admin) = (Arc::clone(&self.shared), self.client, self.admin);
+        let (shared, admin) = (Arc::clone(&self.shared), self.admin);
         let control = spawn("headwater-control", move || {
-            control::run(shared, client, admin, stopped)
+            control::run(shared, admin, stopped)
         })?;
+        let (stop_telling, told) = oneshot::channel();
+        let records = self.shared.telemetry.as_ref().and_then(Telemetry::receiver);
+        let telling = match records {
+            Some(records) => {
+                let shared = Arc::clone(&self.shared);
+                let tell = move || telemetry_out::run(&shared, records, told);
+                Some(spawn("headwater-telemetry", tell)?)
+            }
+            None => None,
+        };
         let phase = channel::Sender::new(Phase::Serving);
         let mut serving = Vec::with_capacity(self.listeners.len());
         for listener in self.listeners {
@@ -106,6 +121,11 @@ impl Router {
             finished(ended).await?;
         }
         drop(stop_control);
+        drop(stop_telling);
+        if let Some(telling) = telling {
+            // Whoever reads its lines may have stopped; the router ends all the same.
+            let _told = timeout(LAST_WORDS, finished(telling)).await;
+        }
         finished(control).await
     }
 }
@@ -114,12 +134,23 @@ impl Handle {
     /// Makes the workers of `config` the ones that are used; streams of removed ones go on.
     /// Gives the other settings that differ, which only a restart changes.
     pub fn reload(&self, config: &Config) -> Vec<&'static str> {
-        self.0.set_workers(&config.workers);
+        let same_pools = same_rules(&self.0.config.pools, &config.pools);
+        let known = if same_pools { usize::MAX } else { 1 };
+        for (index, workers) in config.workers_of_pools().enumerate().take(known) {
+            self.0.set_workers(PoolId(index), Origin::Config, workers);
+        }
         self.0.counters.reloads.add(1);
+        self.0.reload_certificate();
         let old = &self.0.config;
         let differs = [
             ("listen", old.listen != config.listen),
             ("admin", old.admin != config.admin),
+            (
+                "admin_token_file",
+                old.admin_token_file != config.admin_token_file,
+            ),
+            ("discover", old.discover != config.discover),
+            ("pools", !same_pools),
             ("policy", old.policy != config.policy),
             ("threads", old.threads != config.threads),
             (
@@ -129,8 +160,14 @@ impl Handle {
             ("body_key", old.body_key != config.body_key),
             ("placement", old.placement != config.placement),
             ("retry", old.retry != config.retry),
+            ("breaker", old.breaker != config.breaker),
+            ("request_log", old.request_log != config.request_log),
+            ("kv_events", old.kv_events != config.kv_events),
+            ("traces", old.traces != config.traces),
             ("health", old.health != config.health),
             ("metrics", old.metrics != config.metrics),
+            ("tls", old.tls != config.tls),
+            ("worker_tls", old.worker_tls != config.worker_tls),
             ("limits", old.limits != config.limits),
             ("drain_seconds", old.drain_seconds != config.drain_seconds),
         ];
@@ -143,6 +180,21 @@ impl Handle {
         self.0.counters.reload_errors.add(1);
     }
 }
+
+/// Whether two lists of pools differ in their workers at most.
+fn same_rules(old: &[PoolConfig], new: &[PoolConfig]) -> bool {
+    let same = |(old, new): (&PoolConfig, &PoolConfig)| {
+        let workers = old.workers.clone();
+        PoolConfig {
+            workers,
+            ..new.clone()
+        } == *old
+    };
+    old.len() == new.len() && old.iter().zip(new).all(same)
+}
+
+/// How long the last log lines and traces may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// A thread, and the word that it has ended.
 type Ended = oneshot::Receiver<io::Result<()>>;
@@ -194,6 +246,22 @@ fn bind_admin(config: &Config) -> Result<Option<TcpListener>, RouterError> {
             Ok(None)
         }
     }
+}
+
+/// What the admin port asks for; nothing where there is no port.
+fn access(config: &Config, address: Option<SocketAddr>) -> Result<Option<Access>, RouterError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    if let Some(path) = &config.admin_token_file {
+        let token = Token::read(path).map_err(|message| RouterError::AdminToken { message })?;
+        return Ok(Some(Access::Token(token)));
+    }
+    if address.ip().is_loopback() {
+        return Ok(Some(Access::Open));
+    }
+    tracing::warn!(%address, "admin port without `admin_token_file`: probes and metrics only");
+    Ok(Some(Access::Watching))
 }
 
 fn bind_error(setting: &'static str, address: SocketAddr, source: io::Error) -> RouterError {

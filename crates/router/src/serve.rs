@@ -9,20 +9,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::TlsStream;
 
 use crate::answer;
-use crate::client::{Client, ClientStream, Patience, Spoken, Turn};
+use crate::client::{Client, ClientStream, Patience, Turn};
 use crate::pool::Pool;
 use crate::proxy::Proxy;
 use crate::shared::Shared;
+use crate::spoken::{LocalExecutor, Spoken};
+use crate::transport::Transport;
 
 /// How often a thread looks for slow clients and idle connections.
 const TICK: Duration = Duration::from_millis(500);
@@ -51,8 +53,9 @@ pub(crate) fn run(
         .build()?;
     let thread = Rc::new(Thread {
         proxy: Proxy {
+            pool: Rc::new(Pool::new(Arc::clone(&shared))),
             shared,
-            pool: Rc::new(Pool::default()),
+            somebody_waits: Notify::new(),
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
@@ -69,6 +72,7 @@ impl Thread {
     ) -> io::Result<()> {
         let listener = TcpListener::from_std(listener)?;
         tokio::task::spawn_local(Rc::clone(&self).keep_time());
+        tokio::task::spawn_local(Rc::clone(&self).call_waiting());
         tokio::select! {
             () = self.accept(&listener) => {}
             // An error means that the router itself was dropped.
@@ -129,8 +133,8 @@ impl Thread {
             return;
         }
         let header_time = self.proxy.shared.header_time();
-        let first = timeout(header_time, spoken(&stream));
-        let Some(Ok(Ok(version))) = client.unless_finishing(first).await else {
+        let opened = timeout(header_time, self.open(stream));
+        let Some(Ok(Ok((stream, version)))) = client.unless_finishing(opened).await else {
             return;
         };
         client.speaks(version);
@@ -139,7 +143,9 @@ impl Thread {
         let service = service_fn(move |request| {
             let thread = Rc::clone(&thread);
             let turn = Turn::begin(&of);
-            async move { Ok::<_, Infallible>(thread.proxy.serve(turn, request).await) }
+            // Boxed, so that a stream that goes on for minutes does not keep the memory that its
+            // decision took.
+            Box::pin(async move { Ok::<_, Infallible>(thread.proxy.serve(turn, request).await) })
         });
         let limits = &self.proxy.shared.config.limits;
         // How a connection ends is the client's business; its requests have been counted.
@@ -151,7 +157,7 @@ impl Thread {
                     .header_read_timeout(None)
                     .serve_connection(io, service);
                 let stop = http1::Connection::graceful_shutdown;
-                client.drive(connection, stop).await
+                client.drive(Box::pin(connection), stop).await
             }
             Spoken::Http2 => {
                 let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
@@ -159,9 +165,22 @@ impl Thread {
                     .max_header_list_size(most)
                     .serve_connection(io, service);
                 let stop = http2::Connection::graceful_shutdown;
-                client.drive(connection, stop).await
+                client.drive(Box::pin(connection), stop).await
             }
         };
+    }
+
+    /// Finds out what the client speaks.
+    async fn open(&self, stream: TcpStream) -> io::Result<(Transport, Spoken)> {
+        let Some(certificate) = &self.proxy.shared.certificate else {
+            let version = spoken(&stream).await?;
+            return Ok((Transport::Plain(stream), version));
+        };
+        // Boxed: a handshake takes more memory than all that follows.
+        let stream = Box::pin(certificate.acceptor.accept(stream)).await?;
+        let version = Spoken::of_alpn(stream.get_ref().1.alpn_protocol());
+        let stream = Box::new(TlsStream::Server(stream));
+        Ok((Transport::Tls(stream), version))
     }
 
     async fn keep_time(self: Rc<Self>) {
@@ -170,6 +189,7 @@ impl Thread {
         let patience = Patience {
             head_ticks: ticks(limits.header_seconds),
             idle_ticks: ticks(limits.idle_seconds),
+            stall_ticks: limits.stall_seconds.map(ticks),
         };
         let mut clock = interval(TICK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -180,6 +200,20 @@ impl Thread {
                 client.judge(patience);
             }
             self.proxy.pool.sweep();
+            self.proxy.shared.try_suspects();
+        }
+    }
+
+    /// Lets held requests go whose time has come, as long as there are any.
+    async fn call_waiting(self: Rc<Self>) {
+        /// How late a worker may be found free that has told nothing.
+        const LOOK: Duration = Duration::from_millis(10);
+        loop {
+            self.proxy.somebody_waits.notified().await;
+            while self.proxy.shared.counters.held.get() > 0 {
+                sleep(LOOK).await;
+                self.proxy.shared.release_due();
+            }
         }
     }
 
@@ -218,17 +252,5 @@ async fn spoken(stream: &TcpStream) -> io::Result<Spoken> {
             return Ok(Spoken::Http1);
         }
         sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Runs the streams of an HTTP/2 connection on the thread that has it.
-#[derive(Clone)]
-struct LocalExecutor;
-
-impl<F: Future + 'static> Executor<F> for LocalExecutor {
-    fn execute(&self, future: F) {
-        tokio::task::spawn_local(async move {
-            future.await;
-        });
     }
 }

@@ -1,21 +1,30 @@
 //! What every thread shares: settings, counters, the clock and the roster.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use headwater_placement::{At, Event, NoWorker, Request, RequestId};
 use headwater_signature::Signature;
 use hyper::header::HeaderName;
+use hyper::http::request;
 use tokio::sync::watch;
 
+use crate::breaker::Verdict;
 use crate::config::{Config, WorkerConfig};
-use crate::counters::{Counters, DECISION_BOUNDS_MICROS};
+use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
 use crate::error::RouterError;
+use crate::held::Held;
+use crate::history::History;
 use crate::inflight::InFlight;
+use crate::load_header::Load;
+use crate::member::{Arrival, Health, Origin};
+use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
-use crate::roster::{Arrival, Health, Placed, Roster};
+use crate::roster::{Placed, Roster, Turn};
+use crate::telemetry::Telemetry;
+use crate::tls::{Certificate, WorkerTls};
 
 /// One for the whole process.
 pub(crate) struct Shared {
@@ -23,28 +32,52 @@ pub(crate) struct Shared {
     pub(crate) session_headers: Vec<HeaderName>,
     pub(crate) counters: Counters,
     pub(crate) budget: Budget,
+    /// What clients see, if they speak TLS.
+    pub(crate) certificate: Option<Certificate>,
+    pub(crate) worker_tls: WorkerTls,
     /// Tells the control thread that workers came or went.
     pub(crate) roster_changed: watch::Sender<()>,
+    pub(crate) history: History,
+    pub(crate) telemetry: Option<Telemetry>,
+    pub(crate) status_pages: Gauge,
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
-    roster: Mutex<Roster>,
+    /// There may be workers whose breaker is not closed.
+    suspects: AtomicBool,
+    pools: Vec<ModelPool>,
+}
+
+/// Where a request is to go.
+pub(crate) enum Place {
+    Now(Placed, InFlight),
+    /// When its turn has come.
+    Later(Held),
 }
 
 impl Shared {
     pub(crate) fn new(config: Config) -> Result<Self, RouterError> {
-        let mut roster = Roster::new(config.placement_settings())?;
-        roster.set_workers(At::default(), &config.workers, Arrival::AtStart);
+        let pools = ModelPool::of_config(&config)?;
+        for (pool, workers) in pools.iter().zip(config.workers_of_pools()) {
+            pool.roster()
+                .set_workers(At::default(), Origin::Config, workers, Arrival::AtStart);
+        }
         let names = config.session_headers.iter();
         Ok(Self {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
+            certificate: config.tls.as_ref().map(Certificate::read).transpose()?,
+            worker_tls: WorkerTls::new(config.worker_tls.clone())?,
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
+            history: History::default(),
+            telemetry: Telemetry::of_config(&config),
+            status_pages: Gauge::default(),
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
-            roster: Mutex::new(roster),
+            suspects: AtomicBool::new(false),
+            pools,
             config,
         })
     }
@@ -54,31 +87,56 @@ impl Shared {
         At::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
-    /// The roster. Never held over an await, and only for as long as a decision takes.
-    pub(crate) fn roster(&self) -> MutexGuard<'_, Roster> {
-        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn uptime_seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// The roster of a pool; see [`ModelPool::roster`].
+    pub(crate) fn roster(&self, pool: PoolId) -> MutexGuard<'_, Roster> {
+        // Ids come from this list, so the default is never needed.
+        let pool = self.pools.get(pool.0).unwrap_or(&self.pools[0]);
+        pool.roster()
+    }
+
+    /// Every pool, the default one first.
+    pub(crate) fn pools(&self) -> &[ModelPool] {
+        &self.pools
+    }
+
+    /// The pool whose request this is.
+    pub(crate) fn pool_of(&self, head: &request::Parts) -> PoolId {
+        let mut others = self.pools.iter().skip(1);
+        let found = others.position(|pool| pool.takes(head));
+        found.map_or(PoolId::default(), |index| PoolId(index + 1))
+    }
+
+    /// The pool that has a worker of this name.
+    pub(crate) fn pool_with(&self, worker: &str) -> Option<&ModelPool> {
+        self.pools.iter().find(|pool| pool.roster().holds(worker))
     }
 
     /// Finds a worker for a request and counts it there until the guard ends.
     pub(crate) fn place(
         self: &Arc<Self>,
+        pool: PoolId,
         request: &Request<'_>,
-    ) -> Result<(Placed, InFlight), NoWorker> {
+    ) -> Result<Place, NoWorker> {
         let id = RequestId(self.next_request.fetch_add(1, Relaxed));
         let began = Instant::now();
         let at = self.now();
-        let found = self.roster().place(at, request, id);
+        let found = self.roster(pool).place(at, request, id);
         self.counters
             .decision_time
             .add(began.elapsed(), &DECISION_BOUNDS_MICROS);
         match found {
-            Ok(placed) => {
-                let tokens = request.signature.map_or(0, Signature::tokens);
-                self.counters
-                    .decided(placed.reason, placed.matched_tokens, tokens);
-                placed.endpoint.requests.add(1);
-                let guard = InFlight::new(Arc::clone(self), placed.endpoint.id, id, began);
-                Ok((placed, guard))
+            Ok(Turn::Now(placed)) => {
+                let at_worker = (pool, placed.endpoint.id);
+                let guard = InFlight::new(Arc::clone(self), at_worker, id, began);
+                Ok(Place::Now(placed, guard))
+            }
+            Ok(Turn::Later(turn)) => {
+                let held = Held::new(Arc::clone(self), pool, id, began, turn);
+                Ok(Place::Later(held))
             }
             Err(why) => {
                 self.counters.found_no_worker(why);
@@ -87,21 +145,80 @@ impl Shared {
         }
     }
 
-    pub(crate) fn observe(&self, event: &Event<'_>) {
+    /// Counts a decision that is followed.
+    pub(crate) fn placed(&self, placed: &Placed, request: &Request<'_>) {
+        let tokens = request.signature.map_or(0, Signature::tokens);
+        self.counters
+            .decided(placed.reason, placed.matched_tokens, tokens);
+        placed.endpoint.requests.add(1);
+    }
+
+    /// Called often while requests are held: lets those go whose time has come.
+    pub(crate) fn release_due(&self) {
         let at = self.now();
-        self.roster().observe(at, event);
+        for pool in &self.pools {
+            pool.roster().tick(at);
+        }
+    }
+
+    pub(crate) fn observe(&self, pool: PoolId, event: &Event<'_>) {
+        let at = self.now();
+        self.roster(pool).observe(at, event);
     }
 
     /// Notes how a worker is; logs when that is news.
     pub(crate) fn set_health(&self, endpoint: &Endpoint, health: Health, why: &'static str) {
         let at = self.now();
-        if !self.roster().set_health(at, endpoint, health) {
+        if !self.roster(endpoint.pool).set_health(at, endpoint, health) {
             return;
         }
         match health {
             Health::Down => tracing::warn!(worker = endpoint.name, why, "worker is down"),
             Health::Up | Health::Unknown => {
                 tracing::info!(worker = endpoint.name, why, "worker is up");
+            }
+        }
+    }
+
+    /// Tells the breaker of a worker how a request went.
+    pub(crate) fn learn(&self, endpoint: &Endpoint, verdict: Verdict, why: &'static str) {
+        let config = &self.config.breaker;
+        let failed = verdict == Verdict::Failed;
+        let too_many = failed && endpoint.request_failed() >= config.failures;
+        if !too_many && !endpoint.is_suspected() {
+            return;
+        }
+        let at = self.now();
+        let mut roster = self.roster(endpoint.pool);
+        let change = roster.learn(at, endpoint, verdict, config);
+        drop(roster);
+        self.suspects.store(true, Relaxed);
+        let Some(change) = change else {
+            return;
+        };
+        self.counters.breaker.add(change.as_str());
+        let change = change.as_str();
+        tracing::warn!(worker = endpoint.name, why, change, "breaker");
+    }
+
+    /// A worker has too much to do: others are preferred for a while. An answer of 503 or 429
+    /// comes fast, so that such a worker would look like the freest of all.
+    pub(crate) fn press(&self, endpoint: &Endpoint, time: Duration) {
+        let at = self.now();
+        self.roster(endpoint.pool).press(at, endpoint, time);
+        self.suspects.store(true, Relaxed);
+    }
+
+    /// Called now and then: lets a request try a worker whose breaker has been open for long
+    /// enough.
+    pub(crate) fn try_suspects(&self) {
+        if !self.suspects.swap(false, Relaxed) {
+            return;
+        }
+        let at = self.now();
+        for pool in &self.pools {
+            if pool.roster().try_suspects(at) {
+                self.suspects.store(true, Relaxed);
             }
         }
     }
@@ -113,10 +230,36 @@ impl Shared {
         }
     }
 
-    pub(crate) fn set_workers(&self, workers: &[WorkerConfig]) {
+    /// An answer told how its worker is.
+    pub(crate) fn told_load(&self, endpoint: &Endpoint, load: Load) {
         let at = self.now();
-        self.roster().set_workers(at, workers, Arrival::Later);
+        self.roster(endpoint.pool).told_load(at, endpoint, load);
+    }
+
+    /// Makes the list the one that `origin` knows.
+    pub(crate) fn set_workers(&self, pool: PoolId, origin: Origin, workers: &[WorkerConfig]) {
+        let at = self.now();
+        let taken = self
+            .roster(pool)
+            .set_workers(at, origin, workers, Arrival::Later);
+        for worker in taken {
+            tracing::warn!(worker, "left out: another source has a worker of that name");
+        }
         self.roster_changed.send_replace(());
+    }
+
+    /// Reads the certificate's files again; one that cannot be used changes nothing.
+    pub(crate) fn reload_certificate(&self) {
+        let Some(certificate) = &self.certificate else {
+            return;
+        };
+        match certificate.reload() {
+            Ok(()) => tracing::info!("certificate read again"),
+            Err(error) => {
+                self.counters.reload_errors.add(1);
+                tracing::error!("certificate kept as it was: {error}");
+            }
+        }
     }
 
     /// From now on `/readyz` fails.

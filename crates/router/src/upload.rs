@@ -1,14 +1,18 @@
 //! A request's body on its way to a worker, with as much of it kept as a retry may need.
 
 use std::cell::RefCell;
+use std::error::Error;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::HeaderMap;
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::fault::Fault;
 
@@ -22,11 +26,34 @@ pub(crate) struct Attempt {
     next: usize,
 }
 
+/// What a body may cost.
+#[derive(Clone, Copy)]
+pub(crate) struct UploadLimits {
+    /// Bytes kept for another attempt.
+    pub(crate) kept_bytes: usize,
+    /// Bytes in all, if there is a limit.
+    pub(crate) bytes: Option<u64>,
+    /// How long the client may send nothing, if there is a limit.
+    pub(crate) stall: Option<Duration>,
+}
+
+/// Why a body ended early.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    Client,
+    TooLarge,
+    Slow,
+}
+
 struct Source {
     incoming: Incoming,
+    limits: UploadLimits,
+    bytes: u64,
+    /// Runs while the client is waited for.
+    alarm: Option<Pin<Box<Sleep>>>,
+    broken: Option<Fault>,
     kept: Vec<Bytes>,
     kept_bytes: usize,
-    most_kept: usize,
     /// Of `kept`, what the latest attempt has passed on.
     delivered: usize,
     /// Trailers that came while only the head of the body was wanted.
@@ -37,17 +64,25 @@ struct Source {
 }
 
 impl Upload {
-    pub(crate) fn new(incoming: Incoming, most_kept: usize) -> Self {
-        Self(Rc::new(RefCell::new(Source {
+    /// Takes a body; one that is announced as too large is refused at once.
+    pub(crate) fn new(incoming: Incoming, limits: UploadLimits) -> Result<Self, Fault> {
+        let announced = incoming.size_hint().lower();
+        if limits.bytes.is_some_and(|most| announced > most) {
+            return Err(Fault::TooLarge);
+        }
+        Ok(Self(Rc::new(RefCell::new(Source {
             incoming,
+            limits,
+            bytes: 0,
+            alarm: None,
+            broken: None,
             kept: Vec::new(),
             kept_bytes: 0,
-            most_kept,
             delivered: 0,
             trailers: None,
             lost: false,
             ended: false,
-        })))
+        }))))
     }
 
     /// Reads until `bytes` have come or the body ends, and shows them without consuming any.
@@ -58,12 +93,22 @@ impl Upload {
     ) -> Result<T, Fault> {
         poll_fn(|cx| self.0.borrow_mut().poll_head(cx, bytes))
             .await
-            .map_err(|_| Fault::ClientBody)?;
+            .map_err(|broken| broken.fault())?;
         let source = self.0.borrow();
         Ok(match source.kept.as_slice() {
             [one] => show(one),
             parts => show(&parts.concat()),
         })
+    }
+
+    /// Reads on while the request waits for a worker, so that a client that leaves is noticed;
+    /// ends only if the body cannot be had.
+    pub(crate) async fn read_ahead(&self, bytes: usize) -> Fault {
+        let read = poll_fn(|cx| self.0.borrow_mut().poll_head(cx, bytes)).await;
+        match read {
+            Ok(()) => std::future::pending().await,
+            Err(broken) => broken.fault(),
+        }
     }
 
     pub(crate) fn attempt(&self) -> Attempt {
@@ -90,6 +135,11 @@ impl Upload {
         }
     }
 
+    /// What was wrong with the body, if an exchange failed because of it.
+    pub(crate) fn fault(&self) -> Fault {
+        self.0.borrow().broken.unwrap_or(Fault::ClientBody)
+    }
+
     /// Whether the client has sent all of it.
     pub(crate) fn is_complete(&self) -> bool {
         self.0.borrow().is_complete()
@@ -101,9 +151,44 @@ impl Source {
         self.ended || self.incoming.is_end_stream()
     }
 
-    fn poll_head(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Result<(), hyper::Error>> {
+    /// The next piece that the client sends, within the limits.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let polled = match Pin::new(&mut self.incoming).poll_frame(cx) {
+            Poll::Pending => ready!(self.poll_alarm(cx)),
+            Poll::Ready(Some(Ok(frame))) => {
+                self.alarm = None;
+                self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+                let most = self.limits.bytes.unwrap_or(u64::MAX);
+                Some(if self.bytes > most {
+                    Err(Broken::TooLarge)
+                } else {
+                    Ok(frame)
+                })
+            }
+            Poll::Ready(Some(Err(_))) => Some(Err(Broken::Client)),
+            Poll::Ready(None) => None,
+        };
+        if let Some(Err(broken)) = &polled {
+            self.broken = Some(broken.fault());
+        }
+        Poll::Ready(polled)
+    }
+
+    /// Waits together with the client's next bytes, and breaks off if those do not come.
+    fn poll_alarm<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, Broken>>> {
+        let Some(stall) = self.limits.stall else {
+            return Poll::Pending;
+        };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(stall)));
+        ready!(alarm.as_mut().poll(cx));
+        // Whoever polls again after the end must not find a timer that is used up.
+        alarm.as_mut().reset(Instant::now() + stall);
+        Poll::Ready(Some(Err(Broken::Slow)))
+    }
+
+    fn poll_head(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<Result<(), Broken>> {
         while self.kept_bytes < bytes && !self.is_complete() {
-            match ready!(Pin::new(&mut self.incoming).poll_frame(cx)).transpose()? {
+            match ready!(self.poll_next(cx)).transpose()? {
                 Some(frame) => match frame.into_data() {
                     Ok(data) => self.keep(data),
                     Err(frame) => self.trailers = frame.into_trailers().ok(),
@@ -122,7 +207,7 @@ impl Source {
     /// Notes what goes by; gives whether it is kept.
     fn pass(&mut self, frame: &Frame<Bytes>) -> Kept {
         match frame.data_ref() {
-            Some(data) if !self.lost && self.kept_bytes + data.len() <= self.most_kept => {
+            Some(data) if !self.lost && self.kept_bytes + data.len() <= self.limits.kept_bytes => {
                 self.keep(data.clone());
                 Kept::Yes
             }
@@ -141,14 +226,32 @@ enum Kept {
     No,
 }
 
+impl Broken {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Client => Fault::ClientBody,
+            Self::TooLarge => Fault::TooLarge,
+            Self::Slow => Fault::SlowBody,
+        }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.fault().message())
+    }
+}
+
+impl Error for Broken {}
+
 impl Body for Attempt {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Broken;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let this = &mut *self;
         let mut source = this.source.borrow_mut();
         if let Some(data) = source.kept.get(this.next) {
@@ -164,7 +267,7 @@ impl Body for Attempt {
         if source.ended {
             return Poll::Ready(None);
         }
-        let frame = ready!(Pin::new(&mut source.incoming).poll_frame(cx));
+        let frame = ready!(source.poll_next(cx));
         match &frame {
             Some(Ok(frame)) if source.pass(frame) == Kept::Yes => {
                 this.next += 1;

@@ -1,50 +1,34 @@
 //! Asks every worker how it is: `/metrics` for its load, `/health` for its life.
 
-use std::error::Error as _;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Client, StatusCode};
+use bytes::Bytes;
+use hyper::StatusCode;
 
 use crate::endpoint::Endpoint;
 use crate::engines::Reading;
-use crate::error::RouterError;
-use crate::roster::Health;
+use crate::member::Health;
+use crate::probe::{NoAnswer, Probe};
 use crate::shared::Shared;
 
 /// More text than this is no metrics page.
 const LARGEST_SCRAPE: usize = 4 << 20;
 
-/// Long: a busy engine answers late, and late is not dead.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The client for both. Environment proxies would put themselves between it and the workers.
-pub(crate) fn client() -> Result<Client, RouterError> {
-    Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(2))
-        .timeout(PATIENCE)
-        .pool_idle_timeout(Duration::from_secs(4))
-        .user_agent(concat!("headwater-router/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| RouterError::Client {
-            message: error.to_string(),
-        })
-}
+/// Nor is this an answer about health.
+const LARGEST_HEALTH: usize = 64 << 10;
 
 /// Reads a worker's load for as long as it is known.
-pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>, client: Client) {
+pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.metrics;
-    let url = format!("{}{}", endpoint.url, settings.path);
+    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
     let mut jitter = Jitter::new(&endpoint);
     loop {
-        match scrape(&client, &url).await {
+        match scrape(&mut probe).await {
             Some(text) => {
                 let at = shared.now();
                 let reading = Reading::of(&text);
-                shared.roster().scraped(at, &endpoint, reading);
+                shared.roster(endpoint.pool).scraped(at, &endpoint, reading);
             }
             None => endpoint.scrape_errors.add(1),
         }
@@ -53,15 +37,15 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>, client
 }
 
 /// Asks a worker for its health for as long as it is known.
-pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>, client: Client) {
+pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.health;
-    let url = format!("{}{}", endpoint.url, settings.path);
+    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
     let mut jitter = Jitter::new(&endpoint);
     loop {
         let asked = shared.now();
-        let found = match client.get(&url).send().await {
-            Ok(response) => Finding::of_status(response.status()),
-            Err(error) => Finding::of_error(&error),
+        let found = match probe.ask(LARGEST_HEALTH).await {
+            Ok((status, _)) => Finding::of_status(status),
+            Err(why) => Finding::of_silence(why),
         };
         match found {
             Finding::Alive => {
@@ -102,20 +86,11 @@ impl Finding {
         }
     }
 
-    fn of_error(error: &reqwest::Error) -> Self {
-        let mut source = error.source();
-        while let Some(cause) = source {
-            if let Some(cause) = cause.downcast_ref::<io::Error>()
-                && cause.kind() == io::ErrorKind::ConnectionRefused
-            {
-                return Self::Refused;
-            }
-            source = cause.source();
-        }
-        if error.is_timeout() && !error.is_connect() {
-            Self::Silent
-        } else {
-            Self::Failing
+    fn of_silence(why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Refused => Self::Refused,
+            NoAnswer::Silent => Self::Silent,
+            NoAnswer::Failed => Self::Failing,
         }
     }
 
@@ -130,19 +105,10 @@ impl Finding {
     }
 }
 
-async fn scrape(client: &Client, url: &str) -> Option<String> {
-    let mut response = client.get(url).send().await.ok()?;
-    if !response.status().is_success() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > LARGEST_SCRAPE {
-            return None;
-        }
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+async fn scrape(probe: &mut Probe) -> Option<String> {
+    let (status, body): (_, Bytes) = probe.ask(LARGEST_SCRAPE).await.ok()?;
+    let text = || String::from_utf8_lossy(&body).into_owned();
+    status.is_success().then(text)
 }
 
 /// Spreads the questions of many routers and workers over time.

@@ -1,12 +1,13 @@
-//! Where a worker listens: `http://host[:port]`, checked once.
+//! Where a worker listens: `http://host[:port]`, `https://…` or `h2c://…`, checked once.
 
 use std::fmt;
 
 use hyper::Uri;
 
-/// An address of a worker. Only plain HTTP for now, and nothing after the port.
+/// An address of a worker, and what is spoken there. Nothing follows the port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerUrl {
+    scheme: Scheme,
     host: String,
     port: u16,
     authority: String,
@@ -18,19 +19,14 @@ impl WorkerUrl {
         let uri: Uri = text
             .parse()
             .map_err(|_| format!("`{text}` is not a URL; write it as `http://host:port`"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(format!(
-                    "`{text}` asks for TLS, which the router does not speak to workers yet; use `http://`"
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "`{text}` has no scheme `http`; write it as `http://host:port`"
-                ));
-            }
-        }
+        let scheme = Scheme::ALL
+            .into_iter()
+            .find(|scheme| uri.scheme_str() == Some(scheme.as_str()));
+        let Some(scheme) = scheme else {
+            return Err(format!(
+                "`{text}` has no scheme `http`, `https` or `h2c`; write it as `http://host:port`"
+            ));
+        };
         if !matches!(uri.path_and_query().map_or("/", |p| p.as_str()), "/") || text.contains('#') {
             return Err(format!(
                 "`{text}` has a path, but requests keep their own; end it after the port"
@@ -46,16 +42,23 @@ impl WorkerUrl {
             return Err("a worker's URL cannot carry a user or a password; the client's own `Authorization` is passed on".to_owned());
         }
         let port = match authority.port_u16() {
-            None if authority.as_str() == authority.host() => 80,
+            None if authority.as_str() == authority.host() => scheme.default_port(),
             None | Some(0) => return Err(format!("`{text}` has no usable port; use 1 to 65535")),
             Some(port) => port,
         };
         let host = authority.host().to_ascii_lowercase();
         Ok(Self {
+            scheme,
             authority: format!("{host}:{port}"),
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
         })
+    }
+
+    /// What is spoken there.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// The host without brackets: a name or an IP address.
@@ -77,9 +80,43 @@ impl WorkerUrl {
     }
 }
 
+/// What is spoken at a worker's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "users choose among these")]
+pub enum Scheme {
+    /// HTTP/1.1 without TLS.
+    Http,
+    /// HTTP/2 or HTTP/1.1, whichever the worker prefers, within TLS.
+    Https,
+    /// HTTP/2 without TLS, from the first byte on.
+    H2c,
+}
+
+impl Scheme {
+    /// Every scheme, in the order of declaration.
+    pub const ALL: [Self; 3] = [Self::Http, Self::Https, Self::H2c];
+
+    /// The name in a URL.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::H2c => "h2c",
+        }
+    }
+
+    fn default_port(self) -> u16 {
+        match self {
+            Self::Http | Self::H2c => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
 impl fmt::Display for WorkerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority)
+        write!(f, "{}://{}", self.scheme.as_str(), self.authority)
     }
 }
 
@@ -103,7 +140,9 @@ mod tests {
         check("http://127.0.0.1:8001", Ok("127.0.0.1:8001"));
         check("http://Engine-3/", Ok("engine-3:80"));
         check("http://[::1]:9", Ok("[::1]:9"));
-        check("https://a:1", Err("does not speak to workers yet"));
+        check("https://a", Ok("a:443"));
+        check("h2c://a:1", Ok("a:1"));
+        check("ftp://a:1", Err("no scheme"));
         check("127.0.0.1:8001", Err("no scheme"));
         check("http://a:1/v1", Err("has a path"));
         check("http://a:1/#x", Err("has a path"));

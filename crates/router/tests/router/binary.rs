@@ -137,6 +137,19 @@ async fn hang_up_reads_the_file_again_and_drops_no_stream() {
 }
 
 #[tokio::test]
+async fn a_changed_file_is_read_again_without_a_signal() {
+    let (one, two) = (Worker::start().await, Worker::start().await);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    write(&file, &[&one]);
+    let program = Program::start(&file);
+    assert_eq!(program.ask("a").await, one.address.to_string());
+    write(&file, &[&two]);
+    program.until_metric("headwater_reloads_total", "1").await;
+    assert_eq!(program.ask("a").await, two.address.to_string());
+}
+
+#[tokio::test]
 async fn terminate_lets_streams_finish_and_ends_well() {
     let worker = Worker::start().await;
     let folder = tempfile::tempdir().unwrap();

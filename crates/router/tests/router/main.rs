@@ -7,8 +7,21 @@
     reason = "a test may stop"
 )]
 
+mod admin;
 mod binary;
+mod breaker;
 mod config;
+mod deploy;
 mod forwarding;
+mod hold;
+#[cfg(feature = "kv-events")]
+mod kv_events;
 mod placement;
+mod pools;
+mod schema;
+mod strict;
+#[expect(dead_code, reason = "the chaos run needs more of it")]
 mod support;
+mod telemetry;
+mod tls;
+mod wire;

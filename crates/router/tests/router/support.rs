@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headwater_router::{Config, Router};
+use headwater_router::{Config, Handle, Router};
 use headwater_signature::{BlockSize, Fingerprint, PrefixHash, RouteEcho, Rung, Signature};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -37,16 +37,24 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) enum Act {
     /// 200 with its name as JSON.
     Answer,
+    /// 200 with its load in the head: it is hot.
+    Load,
     /// This status, with its name as body.
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
     Stream,
+    /// So many events, ten milliseconds apart, after a pause of so many milliseconds.
+    Paced(u32, u64),
     /// Two events, then the connection is cut.
     Cut,
     /// The connection is closed without a byte.
     Close,
     /// Nothing.
     Hang,
+    /// An answer without an end, as fast as it is taken.
+    Flood,
+    /// Bytes that are not HTTP.
+    Garbage,
 }
 
 /// A worker that does as it is told and remembers what it saw.
@@ -57,9 +65,15 @@ pub(crate) struct Worker {
     pub(crate) metrics: Mutex<String>,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
+    /// Whether it remembers what it sees.
+    pub(crate) remembers: AtomicBool,
+    /// Trailers of the latest chunked body.
+    pub(crate) trailers: Mutex<Vec<String>>,
     /// Clients that left before they had their answer.
     pub(crate) left: AtomicUsize,
     pub(crate) connections: AtomicUsize,
+    /// Connections that are open now.
+    pub(crate) open: AtomicUsize,
     pub(crate) events: Semaphore,
     pub(crate) finish: Notify,
     accepting: Mutex<Option<JoinHandle<()>>>,
@@ -77,23 +91,47 @@ impl Worker {
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
             seen: Mutex::default(),
+            remembers: AtomicBool::new(true),
+            trailers: Mutex::default(),
             left: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
             events: Semaphore::new(0),
             finish: Notify::new(),
             accepting: Mutex::default(),
         });
-        let of = Arc::clone(&worker);
+        worker.accept(listener);
+        worker
+    }
+
+    fn accept(self: &Arc<Self>, listener: TcpListener) {
+        let of = Arc::clone(self);
         let accepting = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let worker = Arc::clone(&of);
-                connections.spawn(async move { worker.attend(stream).await });
+                connections.spawn(async move {
+                    let _open = Open::one(&worker.open);
+                    worker.attend(stream).await
+                });
             }
         });
-        *worker.accepting.lock().unwrap() = Some(accepting);
-        worker
+        *self.accepting.lock().unwrap() = Some(accepting);
+    }
+
+    /// The process is there again, at its old address.
+    pub(crate) async fn rise(self: &Arc<Self>) {
+        let address = self.address;
+        let listener = soon("the old port", async {
+            loop {
+                match TcpListener::bind(address).await {
+                    Ok(listener) => return listener,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        });
+        self.accept(listener.await);
     }
 
     /// The process dies: nobody listens, every connection is gone.
@@ -124,6 +162,7 @@ impl Worker {
         let mut conn = Conn {
             stream,
             buffer: Vec::new(),
+            trailers: Vec::new(),
         };
         loop {
             let head = conn.head().await?;
@@ -144,7 +183,10 @@ impl Worker {
                 continue;
             }
             let body = conn.body(&head).await?;
-            self.seen.lock().unwrap().push((head, body));
+            *self.trailers.lock().unwrap() = std::mem::take(&mut conn.trailers);
+            if self.remembers.load(SeqCst) {
+                self.seen.lock().unwrap().push((head, body));
+            }
             let act = *self.act.lock().unwrap();
             self.perform(act, &mut conn).await?;
         }
@@ -157,6 +199,9 @@ impl Worker {
             Act::Answer => {
                 conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nx-worker: {name}\r\nkeep-alive: timeout=5\r\nconnection: x-gone\r\nx-gone: 1\r\n\r\n{name}")).await
             }
+            Act::Load => {
+                conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nendpoint-load-metrics: TEXT named_metrics.kv_cache_usage_perc=0.95\r\n\r\n{name}")).await
+            }
             Act::Status(status) => {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nx-worker: {name}\r\n\r\n{name}")).await
             }
@@ -164,11 +209,34 @@ impl Worker {
                 conn.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await?;
                 self.stream(conn).await
             }
+            Act::Paced(events, pause_ms) => {
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                conn.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+                for number in 0..events {
+                    let event = format!("data: {number}\n\n");
+                    conn.send(&format!("{:x}\r\n{event}\r\n", event.len())).await?;
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                conn.send("0\r\n\r\n").await
+            }
             Act::Cut => {
                 conn.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n3\r\ntwo\r\n").await?;
                 None
             }
             Act::Close => None,
+            Act::Flood => {
+                let mut open = conn.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+                let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+                while open.is_some() {
+                    open = conn.send(&chunk).await;
+                }
+                self.left.fetch_add(1, SeqCst);
+                None
+            }
+            Act::Garbage => {
+                conn.send("220 mail.example ESMTP\r\n\r\n").await?;
+                None
+            }
             Act::Hang => {
                 conn.fill().await;
                 self.left.fetch_add(1, SeqCst);
@@ -197,10 +265,27 @@ impl Worker {
     }
 }
 
+/// Counts a connection while it is open.
+struct Open<'a>(&'a AtomicUsize);
+
+impl<'a> Open<'a> {
+    fn one(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
 /// One side of a connection, byte by byte.
 pub(crate) struct Conn {
     stream: TcpStream,
     buffer: Vec<u8>,
+    trailers: Vec<String>,
 }
 
 /// A response as it came.
@@ -229,6 +314,7 @@ impl Conn {
         Self {
             stream,
             buffer: Vec::new(),
+            trailers: Vec::new(),
         }
     }
 
@@ -280,8 +366,13 @@ impl Conn {
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(self.line().await?.trim(), 16).ok()?;
         let chunk = self.take(length).await?;
-        self.line().await?;
-        Some(chunk)
+        loop {
+            let line = self.line().await?;
+            if line.is_empty() {
+                return Some(chunk);
+            }
+            self.trailers.push(line);
+        }
     }
 
     async fn body(&mut self, head: &str) -> Option<Vec<u8>> {
@@ -342,6 +433,7 @@ pub(crate) fn request(headers: &[(&str, &str)], body: &str) -> String {
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
+    pub(crate) handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -350,6 +442,11 @@ impl Running {
     /// Settings beyond the addresses as YAML lines.
     pub(crate) fn start(workers: &[&Arc<Worker>], settings: &str) -> Self {
         let urls: Vec<String> = workers.iter().map(|worker| worker.url()).collect();
+        Self::before(&urls, settings)
+    }
+
+    /// The same for workers at these URLs.
+    pub(crate) fn before(urls: &[String], settings: &str) -> Self {
         let yaml = format!(
             "listen: 127.0.0.1:0\nthreads: 1\nworkers: [{}]\n{settings}",
             urls.join(", ")
@@ -359,6 +456,7 @@ impl Running {
         Self {
             address: router.local_addr(),
             admin: router.admin_addr().unwrap(),
+            handle: router.handle(),
             stop: Some(stop),
             task: tokio::spawn(async move {
                 let stopped = async {
@@ -382,10 +480,20 @@ impl Running {
     }
 
     pub(crate) async fn admin(&self, method: &str, path: &str) -> Response {
+        self.admin_with(method, path, &[], "").await
+    }
+
+    pub(crate) async fn admin_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
         let mut conn = Conn::to(self.admin).await;
-        conn.send(&format!("{method} {path} HTTP/1.1\r\nhost: admin\r\n\r\n"))
-            .await
-            .unwrap();
+        let head = request(headers, body);
+        let head = head.replacen("POST /v1/chat/completions", &format!("{method} {path}"), 1);
+        conn.send(&head).await.unwrap();
         soon("an answer of the admin port", conn.response())
             .await
             .unwrap()

@@ -1,0 +1,60 @@
+//! What is told of single requests, and what engines tell of their caches, as a configuration
+//! has it.
+
+use std::num::NonZeroU16;
+
+use serde::Deserialize;
+
+use crate::config_value as value;
+
+/// One JSON line a request on stdout.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RequestLogConfig {
+    /// Share of requests that are logged, 0..=1. Default 0.
+    #[serde(deserialize_with = "value::share")]
+    pub sample: f64,
+}
+
+/// Traces over OTLP (HTTP, JSON).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TracesConfig {
+    /// The collector as `http://host:port`; without one nothing is traced.
+    #[serde(deserialize_with = "value::some_collector")]
+    pub endpoint: Option<String>,
+    /// Share of requests that begin a trace, 0..=1. Default 0.01. A request that comes with a
+    /// `traceparent` follows what that says instead.
+    #[serde(deserialize_with = "value::share")]
+    pub sample: f64,
+    /// What this router is called in traces. Default `headwater-router`.
+    pub service: String,
+}
+
+/// Where engines publish KV events (ZeroMQ). Needs a build with the feature `kv-events`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct KvEventsConfig {
+    /// The port of each worker's publisher, which must be one that listens (`tcp://*:5557`).
+    pub port: NonZeroU16,
+    /// The port where missed events can be asked for again. Without one they lead to
+    /// forgetting what the worker held.
+    #[serde(default)]
+    pub replay_port: Option<NonZeroU16>,
+    /// Data-parallel ranks of a worker; each has the next port. Default 1.
+    #[serde(default = "value::one_rank", deserialize_with = "value::ranks")]
+    pub ranks: u16,
+}
+
+impl Default for TracesConfig {
+    fn default() -> Self {
+        Self {
+            endpoint: None,
+            sample: 0.01,
+            service: "headwater-router".to_owned(),
+        }
+    }
+}

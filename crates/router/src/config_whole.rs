@@ -1,0 +1,84 @@
+//! What no single setting can tell: settings that do not go together.
+
+use std::collections::BTreeSet;
+
+use crate::config::{Config, PlacementConfig, WorkerConfig};
+use crate::config_file::NO_WORKERS;
+use crate::config_pool::DiscoverConfig;
+use crate::model_pool;
+
+/// The first thing wrong: the path of the setting, and what to do.
+pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
+    let nobody = config.workers.is_empty() && config.discover.is_empty() && config.pools.is_empty();
+    if nobody {
+        return Some(("workers".to_owned(), NO_WORKERS.to_owned()));
+    }
+    if config.kv_events.is_some() && !cfg!(feature = "kv-events") {
+        let message = "this build cannot follow them; build with the feature `kv-events`";
+        return Some(("kv_events".to_owned(), message.to_owned()));
+    }
+    let mut seen = Seen::default();
+    of_placement("", &config.placement)
+        .or_else(|| of_discover("", &config.discover))
+        .or_else(|| seen.add("", &config.workers))
+        .or_else(|| of_pools(config, &mut seen))
+}
+
+fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {
+    let mut names = BTreeSet::from([model_pool::DEFAULT]);
+    for (index, pool) in config.pools.iter().enumerate() {
+        let place = format!("pools[{index}].");
+        if !names.insert(&pool.name) {
+            let message = format!("the name `{}` is taken; give each pool its own", pool.name);
+            return Some((format!("{place}name"), message));
+        }
+        if let Some(problem) = pool.rule.problem() {
+            return Some((format!("{place}match"), format!("the rule {problem}")));
+        }
+        if pool.workers.is_empty() && pool.discover.is_empty() {
+            return Some((format!("{place}workers"), NO_WORKERS.to_owned()));
+        }
+        let placement = pool.placement.as_ref();
+        let found = placement
+            .and_then(|placement| of_placement(&place, placement))
+            .or_else(|| of_discover(&place, &pool.discover))
+            .or_else(|| seen.add(&place, &pool.workers));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn of_placement(place: &str, placement: &PlacementConfig) -> Option<(String, String)> {
+    let (low, high) = (placement.low_watermark, placement.high_watermark);
+    (low >= high).then(|| {
+        let message =
+            format!("`{low}` must be less than `placement.high_watermark`, which is `{high}`");
+        (format!("{place}placement.low_watermark"), message)
+    })
+}
+
+fn of_discover(place: &str, discover: &[DiscoverConfig]) -> Option<(String, String)> {
+    discover.iter().enumerate().find_map(|(index, entry)| {
+        let problem = entry.problem()?;
+        let path = format!("{place}discover[{index}]");
+        Some((path, format!("this discovery {problem}")))
+    })
+}
+
+/// Names and addresses in all pools so far.
+#[derive(Default)]
+struct Seen(BTreeSet<String>);
+
+impl Seen {
+    fn add(&mut self, place: &str, workers: &[WorkerConfig]) -> Option<(String, String)> {
+        workers.iter().enumerate().find_map(|(index, worker)| {
+            let address = worker.url.to_string();
+            let fresh = self.0.insert(address) && self.0.insert(worker.name.clone());
+            let message =
+                "another pool has it already; one pool may match several models".to_owned();
+            (!fresh).then(|| (format!("{place}workers[{index}]"), message))
+        })
+    }
+}

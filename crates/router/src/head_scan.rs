@@ -1,0 +1,178 @@
+//! A second look at the head of an HTTP/1.1 request, for what its parser forgives: a length
+//! beside chunks, and lines that end without a carriage return. Two parties that read such a
+//! head differently can be made to see different requests.
+
+use memchr::memchr;
+
+/// What was seen of a head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// Not all of it: it came together with an earlier request.
+    #[default]
+    Unseen,
+    /// Nothing that could be read in two ways.
+    Plain,
+    /// Something that could.
+    Ambiguous,
+}
+
+/// The longest name that matters, with its colon.
+const LONGEST: usize = b"transfer-encoding:".len();
+
+/// Goes through the bytes of one head as they come.
+#[derive(Default)]
+pub(crate) struct HeadScan {
+    start: [u8; LONGEST],
+    /// Bytes of the line so far.
+    line_bytes: usize,
+    last: u8,
+    is_request: bool,
+    has_request_line: bool,
+    has_length: bool,
+    has_coding: bool,
+    has_bare_end: bool,
+}
+
+impl HeadScan {
+    /// Takes what came next; gives what was seen once the head is complete.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Option<Head> {
+        let mut rest = bytes;
+        while let Some(end) = memchr(b'\n', rest) {
+            let (line, after) = rest.split_at(end);
+            self.extend(line);
+            rest = after.get(1..).unwrap_or_default();
+            if self.end_line(line) == Line::LastOfHead {
+                return Some(self.verdict());
+            }
+        }
+        self.extend(rest);
+        None
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let room = self.start.get_mut(self.line_bytes..).unwrap_or_default();
+        for (kept, byte) in room.iter_mut().zip(bytes) {
+            *kept = *byte;
+        }
+        self.line_bytes += bytes.len();
+        self.last = bytes.last().copied().unwrap_or(self.last);
+    }
+
+    fn end_line(&mut self, piece: &[u8]) -> Line {
+        let length = std::mem::take(&mut self.line_bytes);
+        let bare = length == 0 || self.last != b'\r';
+        self.has_bare_end |= bare;
+        if length == usize::from(!bare) {
+            // Empty lines before a request are allowed.
+            return if self.has_request_line {
+                Line::LastOfHead
+            } else {
+                Line::Another
+            };
+        }
+        if !self.has_request_line {
+            self.has_request_line = true;
+            let line = piece.trim_ascii_end();
+            self.is_request = line.ends_with(b" HTTP/1.1") || line.ends_with(b" HTTP/1.0");
+            return Line::Another;
+        }
+        let starts = |name: &[u8]| {
+            let start = self.start.get(..name.len().min(length));
+            start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        let (coding, of_length) = (starts(b"transfer-encoding:"), starts(b"content-length:"));
+        self.has_coding |= coding;
+        self.has_length |= of_length;
+        Line::Another
+    }
+
+    fn verdict(&self) -> Head {
+        if !self.is_request {
+            // The scan began in the middle of something.
+            return Head::Unseen;
+        }
+        if self.has_bare_end || (self.has_coding && self.has_length) {
+            return Head::Ambiguous;
+        }
+        Head::Plain
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Line {
+    Another,
+    LastOfHead,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(head: &str, expected: Option<Head>) {
+        assert_eq!(
+            HeadScan::default().feed(head.as_bytes()),
+            expected,
+            "{head:?}"
+        );
+        // Wherever the bytes are cut, except within the request line.
+        let first = head
+            .find("1.1")
+            .map_or(0, |at| head[at..].find('\n').map_or(0, |end| at + end + 1));
+        for cut in first..head.len() {
+            let mut scan = HeadScan::default();
+            let whole = scan
+                .feed(&head.as_bytes()[..cut])
+                .or_else(|| scan.feed(&head.as_bytes()[cut..]));
+            assert_eq!(whole, expected, "{head:?} cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_head_that_can_be_read_in_two_ways_is_found() {
+        let line = "POST / HTTP/1.1\r\n";
+        check(&format!("{line}host: a\r\n\r\n"), Some(Head::Plain));
+        check(
+            &format!("\r\n{line}Content-Length: 3\r\n\r\nabc"),
+            Some(Head::Plain),
+        );
+        check(
+            &format!("{line}transfer-encoding: chunked\r\n\r\n"),
+            Some(Head::Plain),
+        );
+        for (one, two) in [
+            ("Content-Length: 3", "Transfer-Encoding: chunked"),
+            ("transfer-encoding:chunked", "content-length:3"),
+        ] {
+            check(
+                &format!("{line}{one}\r\nx: y\r\n{two}\r\n\r\n"),
+                Some(Head::Ambiguous),
+            );
+        }
+        check(
+            &format!("{line}x-content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n"),
+            Some(Head::Plain),
+        );
+        check(&format!("{line}host: a\n\r\n"), Some(Head::Ambiguous));
+        check(&format!("{line}host: a\r\n\n"), Some(Head::Ambiguous));
+        check("POST / HTTP/1.1\nhost: a\r\n\r\n", Some(Head::Ambiguous));
+        check(&format!("{line}host: a\r\n"), None);
+        check(
+            "ransfer-Encoding: chunked\r\nhost: a\n\n",
+            Some(Head::Unseen),
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_stop_the_scan(pieces in prop::collection::vec(prop::collection::vec(
+            prop::sample::select(b"\r\n: aT/1".to_vec()), 0..30), 0..6))
+        {
+            let mut scan = HeadScan::default();
+            for piece in pieces {
+                let _ = scan.feed(&piece);
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Follows the EndpointSlices of a Kubernetes service: a list, then a watch that says when to
+//! list again.
+//!
+//! A client of our own for two requests: the usual one would more than double the crates of the
+//! router. Any event leads to a new list, so there is no second way in which state comes about.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, HOST};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::time::timeout;
+
+use crate::config::{WorkerConfig, WorkerTlsConfig};
+use crate::dial::dial;
+use crate::endpoint::Endpoint;
+use crate::endpoint_slices::SliceList;
+use crate::member::Origin;
+use crate::model_pool::PoolId;
+use crate::shared::Shared;
+use crate::tls::{Offer, WorkerTls};
+
+/// Where every pod finds its own token and the API server's authority.
+const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// More text than this is no list of ours.
+const LARGEST_LIST: usize = 32 << 20;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The API server ends a watch after that many seconds; then it begins anew.
+const WATCH_SECONDS: u64 = 240;
+
+/// A rollout changes many endpoints at once: one list for all of them.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// After a failure, longer each time.
+const WAITS: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+];
+
+/// Keeps the workers the ready pods of a service, for as long as the router runs.
+pub(crate) async fn follow(
+    shared: &Arc<Shared>,
+    (pool, origin): (PoolId, Origin),
+    service: &str,
+    port: Option<u16>,
+) {
+    let mut known: Option<Vec<WorkerConfig>> = None;
+    let mut failures = 0_usize;
+    loop {
+        let followed = async {
+            let api = Api::of_pod(service)?;
+            let list = api.list().await?;
+            let workers = list.workers(port);
+            if known.as_ref() != Some(&workers) {
+                let count = workers.len();
+                tracing::info!(service, workers = count, "workers discovered");
+                shared.set_workers(pool, origin, &workers);
+                known = Some(workers);
+            }
+            failures = 0;
+            api.watch(list.version()).await
+        };
+        match followed.await {
+            Ok(()) => tokio::time::sleep(SETTLE).await,
+            Err(error) => {
+                shared.counters.discovery_errors.add(1);
+                tracing::warn!(service, %error, "discovery failed; the workers stay as they are");
+                let wait = WAITS.get(failures).or(WAITS.last());
+                tokio::time::sleep(wait.copied().unwrap_or(SETTLE)).await;
+                failures += 1;
+            }
+        }
+    }
+}
+
+/// The API server, as one service is asked for.
+struct Api {
+    server: Endpoint,
+    tls: WorkerTls,
+    token: Option<String>,
+    path: String,
+}
+
+impl Api {
+    /// The server of the cluster that this process runs in.
+    fn of_pod(service: &str) -> io::Result<Self> {
+        let account = PathBuf::from(ACCOUNT);
+        let variable = |name: &str| {
+            let problem = format!("`{name}` is not set; `service` works within a cluster only");
+            std::env::var(name).map_err(|_| io::Error::other(problem))
+        };
+        let host = variable("KUBERNETES_SERVICE_HOST")?;
+        let port = variable("KUBERNETES_SERVICE_PORT")?;
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host
+        };
+        // Read each time: the token in it is renewed every hour or so.
+        let token = std::fs::read_to_string(account.join("token"))?;
+        let tls = WorkerTlsConfig {
+            ca: Some(account.join("ca.crt")),
+        };
+        Self::at(&format!("https://{host}:{port}"), tls, Some(token), service)
+    }
+
+    fn at(
+        url: &str,
+        tls: WorkerTlsConfig,
+        token: Option<String>,
+        service: &str,
+    ) -> io::Result<Self> {
+        let (namespace, name) = service.split_once('/').unwrap_or(("default", service));
+        let server = WorkerConfig::new(url).map_err(io::Error::other)?;
+        Ok(Self {
+            // No worker's serial is that high.
+            server: Endpoint::new(&server, PoolId::default(), u64::MAX),
+            tls: WorkerTls::new(tls).map_err(io::Error::other)?,
+            token: token.map(|token| token.trim().to_owned()),
+            path: format!(
+                "/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices\
+                 ?labelSelector=kubernetes.io%2Fservice-name%3D{name}"
+            ),
+        })
+    }
+
+    async fn list(&self) -> io::Result<SliceList> {
+        let answer = timeout(PATIENCE, async {
+            let response = self.get(&self.path).await?;
+            let body = Limited::new(response.into_body(), LARGEST_LIST);
+            body.collect().await.map_err(io::Error::other)
+        });
+        let json = answer.await??.to_bytes();
+        SliceList::parse(&json).map_err(io::Error::other)
+    }
+
+    /// Ends when something has changed since that version, or may have.
+    async fn watch(&self, version: &str) -> io::Result<()> {
+        let path = format!(
+            "{}&watch=true&resourceVersion={version}&timeoutSeconds={WATCH_SECONDS}",
+            self.path
+        );
+        let response = timeout(PATIENCE, self.get(&path)).await??;
+        let most = Duration::from_secs(WATCH_SECONDS) + PATIENCE;
+        match timeout(most, response.into_body().frame()).await {
+            Ok(Some(Err(error))) => Err(io::Error::other(error)),
+            // An event, the end, or a connection that died without a word.
+            Ok(Some(Ok(_)) | None) | Err(_) => Ok(()),
+        }
+    }
+
+    async fn get(&self, path: &str) -> io::Result<Response<Incoming>> {
+        let (stream, _) = dial(&self.server, &self.tls, Offer::Http1).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(io::Error::other)?;
+        tokio::spawn(async move {
+            // How it ended is known to whoever waits for the answer.
+            let _ended = connection.await;
+        });
+        let mut request = Request::get(path)
+            .header(HOST, self.server.host.clone())
+            .header(ACCEPT, "application/json");
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request
+            .body(Empty::<Bytes>::new())
+            .map_err(io::Error::other)?;
+        let response = sender.send_request(request).await;
+        let response = response.map_err(io::Error::other)?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status();
+        Err(io::Error::other(format!(
+            "the API server answers {status}; may this account list and watch endpointslices?"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// An API server that tells the heads it gets and gives these answers in turn.
+    async fn server(answers: Vec<String>) -> (String, mpsc::UnboundedReceiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, heads) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                sender.send(String::from_utf8(head).unwrap()).unwrap();
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        (url, heads)
+    }
+
+    fn answer(status: &str, body: &str) -> String {
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}")
+    }
+
+    #[tokio::test]
+    async fn a_list_is_asked_for_and_then_watched() {
+        let list = r#"{"metadata": {"resourceVersion": "7"}, "items": [{"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}], "ports": [{"port": 80}]}]}"#;
+        let event = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{...}\r\n";
+        let answers = vec![answer("200 OK", list), event.to_owned()];
+        let (url, mut heads) = server(answers).await;
+        let token = Some("secret\n".to_owned());
+        let api = Api::at(&url, WorkerTlsConfig::default(), token, "llm/engines").unwrap();
+        let found = api.list().await.unwrap();
+        assert_eq!(found.workers(None)[0].name, "10.0.0.1:80");
+        let head = heads.recv().await.unwrap();
+        let path = "GET /apis/discovery.k8s.io/v1/namespaces/llm/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dengines HTTP/1.1";
+        assert!(head.starts_with(path), "{head}");
+        assert!(head.contains("authorization: Bearer secret\r\n"), "{head}");
+        api.watch(found.version()).await.unwrap();
+        let head = heads.recv().await.unwrap();
+        assert!(head.contains("&watch=true&resourceVersion=7&"), "{head}");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_says_what_may_be_missing() {
+        let (url, _heads) = server(vec![answer("403 Forbidden", "{}")]).await;
+        let api = Api::at(&url, WorkerTlsConfig::default(), None, "llm/engines").unwrap();
+        let Err(error) = api.list().await else {
+            panic!("it was refused");
+        };
+        assert!(error.to_string().contains("list and watch endpointslices"));
+    }
+}

@@ -1,0 +1,204 @@
+//! TLS on both sides: the certificate that clients see, and what is believed of workers.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use crate::config::{TlsConfig, WorkerTlsConfig};
+use crate::error::RouterError;
+
+/// The protocols within TLS, the preferred one first.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// What clients are shown. It can be read again from its files while connections go on.
+pub(crate) struct Certificate {
+    files: TlsConfig,
+    current: Arc<Current>,
+    pub(crate) acceptor: TlsAcceptor,
+    seen: RwLock<Option<SystemTime>>,
+}
+
+struct Current(RwLock<Arc<CertifiedKey>>);
+
+impl Certificate {
+    /// Reads the files and checks that the key belongs to the certificate.
+    pub(crate) fn read(files: &TlsConfig) -> Result<Self, RouterError> {
+        let key = certified_key(files)?;
+        let current = Arc::new(Current(RwLock::new(key)));
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| tls_error("tls", &error))?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        Ok(Self {
+            files: files.clone(),
+            current,
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            seen: RwLock::new(newest(files)),
+        })
+    }
+
+    /// Reads the files again; if they cannot be used, the old certificate stays.
+    pub(crate) fn reload(&self) -> Result<(), RouterError> {
+        let key = certified_key(&self.files)?;
+        *self
+            .current
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = key;
+        Ok(())
+    }
+
+    /// Whether a file has another time than when this was asked last.
+    pub(crate) fn has_changed(&self) -> bool {
+        let now = newest(&self.files);
+        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *seen, now) != now
+    }
+}
+
+fn newest(files: &TlsConfig) -> Option<SystemTime> {
+    let time = |path: &PathBuf| std::fs::metadata(path).and_then(|m| m.modified()).ok();
+    time(&files.certificate).max(time(&files.key))
+}
+
+fn certified_key(files: &TlsConfig) -> Result<Arc<CertifiedKey>, RouterError> {
+    let chain = certificates("tls.certificate", &files.certificate)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key)
+        .map_err(|error| file_error("tls.key", &files.key, &error))?;
+    let key = CertifiedKey::from_der(chain, key, &provider())
+        .map_err(|error| file_error("tls.key", &files.key, &error))?;
+    Ok(Arc::new(key))
+}
+
+fn certificates(
+    setting: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, RouterError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+        .map_err(|error| file_error(setting, path, &error))?
+        .collect();
+    let chain = chain.map_err(|error| file_error(setting, path, &error))?;
+    if chain.is_empty() {
+        return Err(file_error(setting, path, &"it holds no certificate"));
+    }
+    Ok(chain)
+}
+
+impl ResolvesServerCert for Current {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(
+            &self.0.read().unwrap_or_else(PoisonError::into_inner),
+        ))
+    }
+}
+
+impl fmt::Debug for Current {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a certificate")
+    }
+}
+
+/// How workers behind TLS are reached. Their authorities are read when the first such worker
+/// is: most routers have none, and the system's list is long.
+pub(crate) struct WorkerTls {
+    settings: WorkerTlsConfig,
+    connectors: OnceLock<Connectors>,
+}
+
+struct Connectors {
+    any: TlsConnector,
+    http1: TlsConnector,
+}
+
+impl WorkerTls {
+    pub(crate) fn new(settings: WorkerTlsConfig) -> Result<Self, RouterError> {
+        let tls = Self {
+            connectors: OnceLock::new(),
+            settings,
+        };
+        // A file that was named must be good from the start.
+        if tls.settings.ca.is_some() {
+            let connectors = tls.build()?;
+            tls.connectors.get_or_init(|| connectors);
+        }
+        Ok(tls)
+    }
+
+    /// What opens a connection in which the worker may choose among `offered`.
+    pub(crate) fn connector(&self, offered: Offer) -> Result<&TlsConnector, RouterError> {
+        let connectors = match self.connectors.get() {
+            Some(connectors) => connectors,
+            None => {
+                let connectors = self.build()?;
+                self.connectors.get_or_init(|| connectors)
+            }
+        };
+        Ok(match offered {
+            Offer::Any => &connectors.any,
+            Offer::Http1 => &connectors.http1,
+        })
+    }
+
+    fn build(&self) -> Result<Connectors, RouterError> {
+        let mut roots = RootCertStore::empty();
+        match &self.settings.ca {
+            Some(file) => {
+                for certificate in certificates("worker_tls.ca", file)? {
+                    roots
+                        .add(certificate)
+                        .map_err(|error| file_error("worker_tls.ca", file, &error))?;
+                }
+            }
+            None => {
+                let found = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(found.certs);
+            }
+        }
+        let mut config = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| tls_error("worker_tls", &error))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut http1 = config.clone();
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        http1.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Connectors {
+            any: TlsConnector::from(Arc::new(config)),
+            http1: TlsConnector::from(Arc::new(http1)),
+        })
+    }
+}
+
+/// What may be spoken in a connection to a worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Any,
+    Http1,
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn file_error(setting: &'static str, path: &Path, problem: &dyn fmt::Display) -> RouterError {
+    RouterError::Tls {
+        message: format!("`{setting}`: cannot use `{}`: {problem}", path.display()),
+    }
+}
+
+fn tls_error(setting: &'static str, problem: &dyn fmt::Display) -> RouterError {
+    RouterError::Tls {
+        message: format!("`{setting}`: {problem}"),
+    }
+}

@@ -1,0 +1,58 @@
+//! Pools by model: whose workers get a request, and what a reload changes of them.
+
+use crate::support::{Running, Worker};
+
+#[tokio::test]
+async fn a_request_stays_within_the_pool_of_its_model() {
+    let workers = [
+        Worker::start().await,
+        Worker::start().await,
+        Worker::start().await,
+    ];
+    let [usual, llama, embed] = &workers;
+    let settings = format!(
+        "pools:\n- {{name: llama, match: {{header: X-Model, values: [llama, lora-a]}}, workers: [{}], policy: least_requests}}\n- {{name: embed, match: {{path: /v1/chat}}, workers: [{}]}}\n",
+        llama.url(),
+        embed.url()
+    );
+    let router = Running::start(&[usual], &settings);
+    let check = async |model: Option<&str>, expected: &Worker| {
+        for key in 0..8 {
+            let key = key.to_string();
+            let mut headers = vec![("x-session-id", key.as_str())];
+            headers.extend(model.map(|model| ("x-model", model)));
+            let answer = router.ask(&headers, "{}").await;
+            assert_eq!(answer.text(), expected.address.to_string(), "{model:?}");
+        }
+    };
+    check(Some("llama"), llama).await;
+    check(Some("lora-a"), llama).await;
+    // Every request of these tests goes to /v1/chat/completions.
+    check(Some("other"), embed).await;
+    check(None, embed).await;
+    assert_eq!(usual.requests(), 0);
+
+    let state = router.state().await;
+    let pools: Vec<&str> = state["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["pool"].as_str().unwrap())
+        .collect();
+    assert_eq!(pools, ["default", "llama", "embed"]);
+    // By name, whichever pool it is in.
+    let drain = format!("/drain?worker={}", llama.address);
+    assert_eq!(router.admin("POST", &drain).await.status, 200);
+    let model = [("x-model", "llama")];
+    assert_eq!(router.ask(&model, "{}").await.status, 503);
+    let explained = router.admin_with("GET", "/explain", &model, "").await;
+    let explained: serde_json::Value = serde_json::from_slice(&explained.body).unwrap();
+    assert_eq!(explained["pool"], "llama");
+    assert_eq!(explained["reason"], "none_ready");
+    let more = Worker::start().await;
+    let url = more.url();
+    let add = router.admin_with("POST", "/workers?pool=llama", &[], &url);
+    assert_eq!(add.await.status, 201);
+    router.until_state(&more, "ready").await;
+    check(Some("llama"), &more).await;
+}

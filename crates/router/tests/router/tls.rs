@@ -1,0 +1,152 @@
+//! TLS on both sides and HTTP/2 to workers: one router stands behind another.
+
+use std::fs;
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use crate::support::{Act, Conn, Running, Worker, request, soon, until};
+
+/// Writes an authority's certificate, and one for this machine that the authority signed.
+fn write_certificates(folder: &Path) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let params = CertificateParams::new(names).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
+    fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
+}
+
+fn tls(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}\n")
+}
+
+/// A router that reaches another one in the given way.
+fn before(other: &Running, scheme: &str, settings: &str) -> Running {
+    Running::before(&[format!("{scheme}://{}", other.address)], settings)
+}
+
+#[tokio::test]
+async fn requests_bodies_and_streams_go_through_tls_and_http2() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificates(folder.path());
+    for scheme in ["https", "h2c"] {
+        let worker = Worker::start().await;
+        let settings = if scheme == "https" {
+            tls(folder.path())
+        } else {
+            String::new()
+        };
+        let inner = Running::start(&[&worker], &settings);
+        let ca = format!("worker_tls: {{ca: {}/ca.pem}}\n", folder.path().display());
+        let outer = before(&inner, scheme, &ca);
+        let mut conn = Conn::to(outer.address).await;
+        let body = "x".repeat(300_000);
+        for _ in 0..3 {
+            let answer = conn.ask(&[("x-custom", "a")], &body).await;
+            assert_eq!(
+                (answer.status, answer.text()),
+                (200, worker.address.to_string().as_str())
+            );
+            assert!(answer.headers.contains_key("prefix-route"));
+        }
+        let (head, arrived) = worker.last();
+        assert!(head.contains("x-custom: a") && arrived == body.as_bytes());
+        let connects = outer.metric("headwater_upstream_connects_total").await;
+        assert!(connects < 1.5, "{scheme}: {connects} connections");
+
+        worker.does(Act::Stream);
+        conn.send(&request(&[], "{}")).await.unwrap();
+        soon("a head", conn.response_head()).await.unwrap();
+        for number in 0..3 {
+            worker.events.add_permits(1);
+            let chunk = soon("an event", conn.chunk()).await.unwrap();
+            assert_eq!(chunk, format!("data: {number}\n\n").as_bytes());
+        }
+        let left = || worker.left.load(std::sync::atomic::Ordering::SeqCst);
+        drop(conn);
+        until("the end of a stream without a client", || left() == 1).await;
+        // Others on the same connection go on.
+        worker.does(Act::Hang);
+        let mut waiting = Conn::to(outer.address).await;
+        waiting.send(&request(&[], "{}")).await.unwrap();
+        let before = worker.requests();
+        until("a request", || worker.requests() > before).await;
+        worker.does(Act::Answer);
+        assert_eq!(outer.ask(&[], "{}").await.status, 200);
+        drop(waiting);
+        until("the end of a wait without a client", || left() == 2).await;
+        assert_eq!(outer.ask(&[], "{}").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_prove_who_it_is_gets_nothing() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_certificates(folder.path());
+    write_certificates(other.path());
+    let worker = Worker::start().await;
+    let inner = Running::start(&[&worker], &tls(folder.path()));
+    let ca = format!("worker_tls: {{ca: {}/ca.pem}}\n", other.path().display());
+    let outer = before(&inner, "https", &ca);
+    let answer = outer.ask(&[], "{}").await;
+    assert!(answer.status >= 502, "{}", answer.status);
+    assert_eq!(worker.requests(), 0);
+    // The inner router takes the other certificate as soon as its files have it.
+    for file in ["cert.pem", "key.pem"] {
+        fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
+    }
+    soon("an answer with the new certificate", async {
+        while outer.ask(&[], "{}").await.status != 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    // Files that cannot be used change nothing.
+    fs::write(folder.path().join("key.pem"), "none").unwrap();
+    soon("an error that is counted", async {
+        while inner.metric("headwater_reload_errors_total").await < 0.5 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    assert_eq!(outer.ask(&[], "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn certificates_that_cannot_be_used_stop_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificates(folder.path());
+    let path = folder.path().display();
+    for (settings, part) in [
+        (
+            format!("tls: {{certificate: {path}/none.pem, key: {path}/key.pem}}"),
+            "`tls.certificate`: cannot use",
+        ),
+        (
+            format!("tls: {{certificate: {path}/key.pem, key: {path}/key.pem}}"),
+            "it holds no certificate",
+        ),
+        (
+            format!("tls: {{certificate: {path}/ca.pem, key: {path}/key.pem}}"),
+            "`tls.key`",
+        ),
+        (
+            format!("worker_tls: {{ca: {path}/none.pem}}"),
+            "`worker_tls.ca`: cannot use",
+        ),
+    ] {
+        let yaml = format!("listen: 127.0.0.1:0\nworkers: [http://127.0.0.1:1]\n{settings}\n");
+        let config = headwater_router::Config::parse(&yaml, "t.yaml").unwrap();
+        let error = headwater_router::Router::bind(config)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}

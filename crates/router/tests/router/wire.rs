@@ -1,0 +1,263 @@
+//! What clients put on the wire, byte by byte: what is refused, and how.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::strict::Strict;
+use crate::support::{Act, Conn, Running, Worker, soon, until};
+
+/// The statuses of at most so many answers, fewer if the connection ends.
+async fn statuses(router: &Running, raw: &[u8], most: usize) -> Vec<u16> {
+    let mut conn = Conn::to(router.address).await;
+    conn.send_bytes(raw).await;
+    let mut statuses = Vec::new();
+    while statuses.len() < most {
+        match soon("an answer", conn.response()).await {
+            Some(answer) => statuses.push(answer.status),
+            None => break,
+        }
+    }
+    statuses
+}
+
+fn post(headers: &str, body: &str) -> String {
+    format!("POST / HTTP/1.1\r\nHost: a\r\n{headers}\r\n{body}")
+}
+
+#[tokio::test]
+async fn what_could_be_read_as_two_requests_is_refused() {
+    const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let cases = [
+        // A length beside chunks, in both orders.
+        post(&format!("Content-Length: 5\r\n{chunked}"), "0\r\n\r\n"),
+        post(&format!("{chunked}Content-Length: 5\r\n"), "0\r\n\r\n"),
+        // Lengths that differ, or are no lengths.
+        post("Content-Length: 2\r\nContent-Length: 3\r\n", "abc"),
+        post("Content-Length: 2, 2\r\n", "ab"),
+        post("Content-Length: +2\r\n", "ab"),
+        post("Content-Length: -2\r\n", "ab"),
+        post("Content-Length: 0x2\r\n", "ab"),
+        post("Content-Length: 2 2\r\n", "ab"),
+        post("Content-Length: 99999999999999999999\r\n", "ab"),
+        post("Content-Length:\r\n", ""),
+        // Codings that some do not see.
+        post("Transfer-Encoding : chunked\r\n", "0\r\n\r\n"),
+        post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
+        post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n"),
+        post("Transfer-Encoding:\u{b}chunked\r\n", "0\r\n\r\n"),
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".to_owned(),
+        // Lines that some end elsewhere.
+        post("X: a\r\n Transfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+        post("X: a\rTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+        post("X: a\nY: b\r\n", ""),
+        "GET / HTTP/1.1\nHost: a\n\n".to_owned(),
+        "GET / HTTP/1.1\r\n Host: a\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nHost: a\r\n\n".to_owned(),
+        post("X: a\0b\r\n", ""),
+        post("X a: b\r\n", ""),
+        post(": b\r\n", ""),
+        // Hosts.
+        "GET / HTTP/1.1\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(),
+        // Request lines.
+        "GET  / HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1 \r\nHost: a\r\n\r\n".to_owned(),
+        "GET / HTTP/1.2\r\nHost: a\r\n\r\n".to_owned(),
+        "G\u{e9}T / HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+    ];
+    for case in cases {
+        let found = statuses(&router, format!("{case}{HIDDEN}").as_bytes(), 2).await;
+        let refused = matches!(found.as_slice(), [400] | []);
+        assert!(refused, "{case:?}: {found:?}");
+        assert_eq!(worker.requests(), 0, "{case:?}");
+    }
+}
+
+#[tokio::test]
+async fn chunks_that_could_be_read_in_two_ways_end_the_connection() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    for chunk in [
+        "0x2\r\nab\r\n0\r\n\r\n",
+        "+2\r\nab\r\n0\r\n\r\n",
+        "-2\r\nab\r\n0\r\n\r\n",
+        "2\nab\r\n0\r\n\r\n",
+        "2\r\nabc\r\n0\r\n\r\n",
+        "2\r\nab0\r\n\r\n",
+        "2;a=\nb\r\nab\r\n0\r\n\r\n",
+        "ffffffffffffffffff\r\nab\r\n0\r\n\r\n",
+        "\r\nab\r\n0\r\n\r\n",
+    ] {
+        let request = post("Transfer-Encoding: chunked\r\n", chunk);
+        let hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+        let found = statuses(&router, format!("{request}{hidden}").as_bytes(), 2).await;
+        assert!(
+            matches!(found.as_slice(), [400] | []),
+            "{chunk:?}: {found:?}"
+        );
+        assert_eq!(worker.requests(), 0, "{chunk:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_has_one_meaning_passes() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    for (case, body) in [
+        (post("Content-Length: 2\r\n", "ab"), "ab"),
+        (
+            post("Content-Length: 2\r\nContent-Length: 2\r\n", "ab"),
+            "ab",
+        ),
+        (post(chunked, "2;x=\"y\"\r\nab\r\n0\r\n\r\n"), "ab"),
+        (post(chunked, "0000002\r\nab\r\n000\r\n\r\n"), "ab"),
+        (
+            post(chunked, "1\r\na\r\n1\r\nb\r\n0\r\nX-Sum: 1\r\n\r\n"),
+            "ab",
+        ),
+        ("GET http://a/x HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), ""),
+        ("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), ""),
+        ("GET / HTTP/1.0\r\n\r\n".to_owned(), ""),
+    ] {
+        assert_eq!(
+            statuses(&router, case.as_bytes(), 1).await,
+            [200],
+            "{case:?}"
+        );
+        assert_eq!(worker.last().1, body.as_bytes(), "{case:?}");
+    }
+    let two = post("Content-Length: 2\r\n", "ab").repeat(2);
+    assert_eq!(statuses(&router, two.as_bytes(), 2).await, [200, 200]);
+}
+
+#[tokio::test]
+async fn trailers_go_through() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let request = post(
+        "Trailer: X-Sum\r\nTransfer-Encoding: chunked\r\n",
+        "2\r\nab\r\n0\r\nX-Sum: 7\r\n\r\n",
+    );
+    assert_eq!(statuses(&router, request.as_bytes(), 1).await, [200]);
+    assert!(worker.last().0.contains("trailer: X-Sum"));
+    assert_eq!(*worker.trailers.lock().unwrap(), ["x-sum: 7"]);
+}
+
+#[tokio::test]
+async fn what_this_proxy_does_not_do_is_said() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "limits: {body_bytes: 10}\n");
+    for (case, status) in [
+        ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n".to_owned(), 501),
+        (
+            post("Connection: upgrade\r\nUpgrade: websocket\r\n", ""),
+            501,
+        ),
+        (
+            post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"),
+            501,
+        ),
+        (post("Expect: 200-ok\r\n", ""), 417),
+        (post("Content-Length: 11\r\n", "01234567890"), 413),
+    ] {
+        assert_eq!(
+            statuses(&router, case.as_bytes(), 1).await,
+            [status],
+            "{case:?}"
+        );
+    }
+    assert_eq!(worker.requests(), 0);
+    // A length that shows only as the body comes.
+    let body = "6\r\n012345\r\n5\r\n67890\r\n0\r\n\r\n";
+    let request = post("Transfer-Encoding: chunked\r\nX-Session-Id: 1\r\n", body);
+    assert_eq!(statuses(&router, request.as_bytes(), 1).await, [413]);
+    let small = post("Content-Length: 10\r\n", "0123456789");
+    assert_eq!(statuses(&router, small.as_bytes(), 1).await, [200]);
+}
+
+#[tokio::test]
+async fn a_client_that_is_too_slow_is_told_so_and_costs_the_worker_nothing() {
+    let worker = Worker::start().await;
+    let router = Running::start(
+        &[&worker],
+        "limits: {header_seconds: 1, stall_seconds: 1}\n",
+    );
+    let mut head = Conn::to(router.address).await;
+    head.send("POST / HTTP/1.1\r\nHost: a\r\n").await.unwrap();
+    let mut body = Conn::to(router.address).await;
+    let start = post("Content-Length: 9\r\nX-Session-Id: 1\r\n", "abc");
+    body.send(&start).await.unwrap();
+    for (conn, code) in [(&mut head, "slow_head"), (&mut body, "slow_body")] {
+        let answer = soon("an answer", conn.response()).await.unwrap();
+        assert_eq!(answer.status, 408);
+        let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(json["error"]["code"], code);
+        assert_eq!(soon("the end", conn.fill()).await, None);
+    }
+    assert_eq!(worker.requests(), 0);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_let_go() {
+    let worker = Worker::start().await;
+    worker.does(Act::Flood);
+    let router = Running::start(&[&worker], "limits: {stall_seconds: 1}\n");
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&post("", "")).await.unwrap();
+    until("the worker is free", || worker.left.load(SeqCst) == 1).await;
+}
+
+#[test]
+fn no_bytes_confuse_the_router_or_reach_the_worker_as_nonsense() {
+    let strict = Strict::start();
+    let piece = prop::sample::select(vec![
+        "POST / HTTP/1.1\r\n",
+        "GET /x?y HTTP/1.1\r\n",
+        "GET http://a/ HTTP/1.1\r\n",
+        "GET / HTTP/1.0\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "Host: a\r\n",
+        "Content-Length: 3\r\n",
+        "content-length:3\n",
+        "Content-Length: 0\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Transfer-Encoding:  Chunked \r\n",
+        "transfer-encoding: gzip, chunked\r\n",
+        "Expect: 100-continue\r\n",
+        "Connection: close\r\n",
+        "Connection: upgrade, content-length\r\n",
+        "Upgrade: h2c\r\n",
+        "Trailer: x\r\n",
+        "Prefix-Signature: v=1, b=16, n=48, fp=:q83vASNFZ4k=:, r=(2;h=:q83vASNFZ4k=:)\r\n",
+        " folded\r\n",
+        "x: \0\r\n",
+        "\r\n",
+        "\n",
+        "\r",
+        "abc",
+        "3\r\nabc\r\n",
+        "0003;x\r\nabc\r\n",
+        "3\nabc\r\n",
+        "0\r\n\r\n",
+        "0\r\nx: y\r\n\r\n",
+        "\u{fffd}",
+    ]);
+    let pieces = prop::collection::vec(piece, 1..12);
+    let config = Config {
+        cases: 300,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let run = TestRunner::new(config).run(&pieces, |pieces| {
+        strict.check(pieces.concat().as_bytes());
+        Ok(())
+    });
+    run.unwrap();
+}
