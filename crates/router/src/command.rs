@@ -35,7 +35,7 @@ enum Check {
 
 #[derive(Args)]
 struct SettingsArgs {
-    /// Settings from a file (YAML or JSON); SIGHUP reads it again.
+    /// Settings from a file (YAML or JSON), read again when it changes and on SIGHUP.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "workers", "admin", "policy", "threads"])]
     config: Option<PathBuf>,
     /// Where requests come in, such as 127.0.0.1:8080.
@@ -53,7 +53,7 @@ struct SettingsArgs {
     #[arg(long, value_name = "ADDR")]
     admin: Option<SocketAddr>,
     /// How requests are placed.
-    #[arg(long, value_name = "POLICY", value_parser = ["cost", "least_requests", "round_robin"])]
+    #[arg(long, value_name = "POLICY", value_parser = ["cost", "ring", "least_requests", "round_robin"])]
     policy: Option<String>,
     /// Threads that serve requests [default: one for each CPU].
     #[arg(long, value_name = "N")]
