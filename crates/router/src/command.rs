@@ -35,7 +35,7 @@ enum Check {
 
 #[derive(Args)]
 struct SettingsArgs {
-    /// Settings from a file (YAML or JSON); SIGHUP reads it again.
+    /// Settings from a file (YAML or JSON), read again when it changes and on SIGHUP.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "workers", "admin", "policy", "threads"])]
     config: Option<PathBuf>,
     /// Where requests come in, such as 127.0.0.1:8080.
