@@ -125,7 +125,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
             "saphyr",
             "onig",
             "onig_sys",
-            "rustls",
+            "native-tls",
             "openssl",
         ],
         "the router routes on the header alone: it holds no tokenizer, no template and no rule",

@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    missing_docs,
     reason = "a benchmark stops at the first surprise"
 )]
 
