@@ -81,11 +81,9 @@ fn every_form_of_output() {
         "--cache-tokens",
         "20000",
     ]);
-    assert!(
-        table.starts_with(
-            "six-talks: 36 requests, 8 workers, cache of 20000 tokens, load 0.3\npolicy"
-        )
-    );
+    assert!(table.starts_with(
+        "six-talks: 864 requests, 8 workers, cache of 20000 tokens, load 0.3\npolicy"
+    ));
     let csv = printed(&[TALKS, "--policy", "ring", "--format", "csv"]);
     assert!(
         csv.lines()
