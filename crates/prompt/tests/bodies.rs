@@ -476,7 +476,10 @@ fn a_choice_of_tools_stands_beside_the_tools_for_bedrock() {
     };
     let choice = ("toolChoice", json!({"tool": {"name": "tides"}}));
     let signed = sign(&conversation(), "claude-fable-5");
-    let body = signed.body(Api::BedrockConverse, &options(&[choice.clone()]));
+    let body = signed.body(
+        Api::BedrockConverse,
+        &options(std::slice::from_ref(&choice)),
+    );
     let body = body.unwrap();
     let config = r#"],"toolChoice":{"tool":{"name":"tides"}}},"system":"#;
     assert_eq!(body.as_str().matches(config).count(), 1);
