@@ -1,14 +1,12 @@
 //! What a rule looks for: a closed set, each kind found by one file of this crate.
 
-use headwater_template::Volatility;
-use regex::Regex;
-
 use crate::{
-    pattern::{Patterns, compile_search},
+    pattern::{Pattern, Patterns},
     rule_file::{
         self, CharactersFile, CodeFile, FileError, MatchFile, ReorderedFile, TextFile, ValueFile,
     },
 };
+use headwater_template::Volatility;
 
 /// What a rule looks for.
 #[derive(Clone, Debug)]
@@ -102,8 +100,8 @@ pub(crate) enum Place {
 /// Parameters of [`Matcher::Text`].
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    pub(crate) patterns: Vec<Regex>,
-    pub(crate) unless: Vec<Regex>,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) unless: Vec<Pattern>,
     pub(crate) at: SearchPlace,
 }
 
@@ -118,8 +116,8 @@ pub(crate) enum SearchPlace {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeSearch {
     /// Every one of them is found in the tag.
-    pub(crate) all: Vec<Regex>,
-    pub(crate) unless: Vec<Regex>,
+    pub(crate) all: Vec<Pattern>,
+    pub(crate) unless: Vec<Pattern>,
     /// What the tag reads is declared to be this stable.
     pub(crate) unless_declared: Option<Volatility>,
     pub(crate) place: CodePlace,
@@ -228,19 +226,18 @@ names! {
 impl Matcher {
     pub(crate) fn check(file: MatchFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
         let error = |message: &str| rule_file::at(yaml, origin, "match:", message);
-        let patterns = |list: &[String]| Patterns::compile(list, yaml, origin);
         let mut found = Vec::new();
         if let Some(value) = file.value {
             found.push(Self::Value(Value::check(&value, yaml, origin)?));
         }
         if let Some(unknown) = file.unknown {
             found.push(Self::Unknown {
-                static_names: patterns(&unknown.static_names)?,
+                static_names: Patterns::new(&unknown.static_names),
             });
         }
         if let Some(fork) = file.fork {
             found.push(Self::Fork {
-                static_names: patterns(&fork.static_names)?,
+                static_names: Patterns::new(&fork.static_names),
             });
         }
         if let Some(reordered) = file.reordered {
@@ -310,6 +307,20 @@ impl Matcher {
         }
     }
 
+    /// All regular expressions of the rule.
+    pub(crate) fn patterns(&self) -> Vec<&Pattern> {
+        match self {
+            Self::Value(value) => value.names.iter().chain(value.functions.iter()).collect(),
+            Self::Unknown { static_names } | Self::Fork { static_names } => {
+                static_names.iter().collect()
+            }
+            Self::Reordered(reordered) => reordered.variables.iter().collect(),
+            Self::Text(search) => search.patterns.iter().chain(&search.unless).collect(),
+            Self::Code(search) => search.all.iter().chain(&search.unless).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn characters(file: CharactersFile) -> Self {
         Self::Characters {
             classes: file.classes,
@@ -348,8 +359,8 @@ impl Value {
         Ok(Self {
             declared,
             grain,
-            names: Patterns::compile(&file.names, yaml, origin)?,
-            functions: Patterns::compile(&file.functions, yaml, origin)?,
+            names: Patterns::new(&file.names),
+            functions: Patterns::new(&file.functions),
         })
     }
 }
@@ -367,7 +378,7 @@ impl Reordered {
         };
         Ok(Self {
             place,
-            variables: Patterns::compile(&file.variables, yaml, origin)?,
+            variables: Patterns::new(&file.variables),
             filters: file.filters,
             functions: file.functions,
             methods: file.methods,
@@ -389,8 +400,8 @@ impl Search {
             }
         };
         Ok(Self {
-            patterns: compile_search(&file.patterns, yaml, origin)?,
-            unless: compile_search(&file.unless, yaml, origin)?,
+            patterns: searched(&file.patterns),
+            unless: searched(&file.unless),
             at,
         })
     }
@@ -424,10 +435,14 @@ impl CodeSearch {
                 .collect()
         };
         Ok(Self {
-            all: compile_search(&expand(&file.all), yaml, origin)?,
-            unless: compile_search(&expand(&file.unless), yaml, origin)?,
+            all: searched(&expand(&file.all)),
+            unless: searched(&expand(&file.unless)),
             unless_declared,
             place,
         })
     }
+}
+
+fn searched(list: &[String]) -> Vec<Pattern> {
+    list.iter().map(|written| Pattern::part(written)).collect()
 }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use headwater_template::{MIN_PROSE_BYTES, PieceKind, Volatility};
 use headwater_text::Span;
-use regex::Regex;
 
 use crate::{
     code::{Code, Tag, is_history_loop},
     finding::Finding,
     matcher::{CodePlace, CodeSearch, Matcher, Search, SearchPlace},
+    pattern::Pattern,
     rule::Rule,
 };
 
@@ -50,7 +50,7 @@ fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
     let mut places = Vec::new();
     for text in template.texts() {
         let source = template.source().slice(*text);
-        for pattern in &search.patterns {
+        for pattern in search.patterns.iter().filter_map(Pattern::regex) {
             for found in pattern.find_iter(source) {
                 let refused = search
                     .unless
@@ -112,8 +112,8 @@ fn is_declared(code: &Code<'_>, tag: &Tag<'_>, volatility: Volatility) -> bool {
 }
 
 /// The place of the first expression, if all of them are found.
-fn all(patterns: &[Regex], code: &str) -> Option<Range<usize>> {
-    let first = patterns.first()?.find(code)?.range();
+fn all(patterns: &[Pattern], code: &str) -> Option<Range<usize>> {
+    let first = patterns.first()?.regex()?.find(code)?.range();
     patterns[1..]
         .iter()
         .all(|pattern| pattern.is_match(code))
