@@ -1,6 +1,6 @@
 //! One input from its bytes to its findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_template::{Document, Format, SourceError, SourceErrorKind, Volatility, read};
 
@@ -86,6 +86,7 @@ impl Linter {
     fn judge(&self, document: Document, input: &Input<'_>) -> Outcome {
         let mut findings = Vec::new();
         let mut templates = Vec::new();
+        let mut known = BTreeSet::new();
         for template in document.templates {
             let declared = declared::expand(input.declared, &template);
             let template = template.with_declared(&declared);
@@ -93,6 +94,8 @@ impl Linter {
             if let Some(count) = input.count_tokens {
                 recount(&mut found, template.static_text(), count);
             }
+            // Aliases bring the same text into several prompts; it is judged at its one place.
+            found.retain(|finding| known.insert((finding.rule.clone(), finding.span)));
             findings.append(&mut found);
             templates.push(template);
         }

@@ -61,6 +61,7 @@ mod suppression;
 mod turn;
 mod unknown;
 mod volatile;
+mod work;
 
 pub use headwater_template::{Note, NoteKind, Volatility, may_hold_prompts};
 pub use headwater_text::{Position, Span};

@@ -203,7 +203,13 @@ names! {
 }
 names! {
     /// What is wrong with a printed history.
-    HistoryFault { Window = "window", Newest = "newest-first", Clock = "clock" }
+    HistoryFault {
+        Window = "window",
+        Newest = "newest-first",
+        Clock = "clock",
+        ValueAhead = "value-ahead",
+        TextBehind = "text-behind",
+    }
 }
 names! {
     /// What is wrong with markers.

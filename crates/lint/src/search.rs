@@ -7,7 +7,7 @@ use headwater_text::Span;
 use regex::Regex;
 
 use crate::{
-    code::{Code, Tag, is_history_loop},
+    code::{Code, Tag},
     finding::Finding,
     matcher::{CodePlace, CodeSearch, Matcher, Search, SearchPlace},
     rule::Rule,
@@ -99,13 +99,10 @@ fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
 
 /// Somebody said of a name in the tag how stable it is.
 fn is_declared(code: &Code<'_>, tag: &Tag<'_>, volatility: Volatility) -> bool {
-    let inside = |span: Span| tag.span.start <= span.start && span.end <= tag.span.end;
-    code.template
-        .pieces()
-        .iter()
-        .any(|piece| match &piece.kind {
+    code.pieces_in(tag.span)
+        .any(|index| match &code.template.pieces()[index].kind {
             PieceKind::Loop(value) | PieceKind::Value(value) => {
-                inside(piece.span) && code.template.declared(value, volatility).is_some()
+                code.template.declared(value, volatility).is_some()
             }
             _ => false,
         })
@@ -124,32 +121,19 @@ fn stands(place: CodePlace, code: &Code<'_>, tag: &Tag<'_>) -> bool {
     match place {
         CodePlace::Any => true,
         CodePlace::Values => tag.prints,
-        CodePlace::History => code.history_loops().any(|block| {
-            let body = code.body(block);
-            body.start <= tag.span.start && tag.span.end <= body.end
-        }),
+        CodePlace::History => code.is_in_history(tag.span),
         CodePlace::AheadOfPrompt => {
-            tag.prints && (precedes_prose(code, tag) || precedes_history(code, tag))
+            tag.prints && (precedes_prose(code, tag) || code.precedes_history(tag))
         }
     }
 }
 
 fn precedes_prose(code: &Code<'_>, tag: &Tag<'_>) -> bool {
-    let inside = |span: Span| tag.span.start <= span.start && span.end <= tag.span.end;
-    let mut pieces = code.template.pieces().iter();
-    match pieces.find(|piece| inside(piece.span)) {
-        Some(piece) => piece.precedes_prose(),
+    // The first one in order of the prompt.
+    match code.pieces_in(tag.span).min() {
+        Some(index) => code.template.pieces()[index].precedes_prose(),
         None => code.template.static_bytes_from(tag.span.end) >= 4 * MIN_PROSE_BYTES,
     }
-}
-
-fn precedes_history(code: &Code<'_>, tag: &Tag<'_>) -> bool {
-    let from = code
-        .tags
-        .partition_point(|each| each.span.start < tag.span.end);
-    code.tags[from..]
-        .iter()
-        .any(|behind| is_history_loop(behind.code))
 }
 
 fn moved(base: usize, range: Range<usize>) -> Span {

@@ -215,3 +215,65 @@ fn chat_templates_in_a_tokenizer_config() {
         .find(|finding| finding.code.as_str() == "HW701");
     assert_eq!(clock.unwrap().position.to_string(), "2:5", "{found:?}");
 }
+
+#[test]
+fn langchain_with_a_conversation() {
+    let chat = |messages: &[&str]| {
+        format!(
+            "{{\"_type\": \"chat\", \"messages\": [\n{}]}}",
+            messages.join(",\n")
+        )
+    };
+    let history = r#"{"variable_name": "chat_history", "optional": true}"#;
+    let human = r#"{"role": "human", "content": "{input}"}"#;
+    let system = |text: &str| format!(r#"{{"role": "system", "content": "RULES{text}"}}"#);
+    let rules = RULES.trim_end();
+    let (clean, clock, documents) = (
+        system(""),
+        system(" It is {now}."),
+        system("\\n\\n{context}"),
+    );
+    for (code, place, bad) in [("HW807", "2:153", &clock), ("HW807", "2:150", &documents)] {
+        check(
+            "prompt.json",
+            code,
+            place,
+            &chat(&[bad, history, human]).replace("RULES", rules),
+            &chat(&[&clean, history, human]).replace("RULES", rules),
+        );
+    }
+    // The answers of tools come behind the question, and what is said last stays the newest turn.
+    let steps = r#"{"variable_name": "agent_scratchpad"}"#;
+    let question = r#"{"role": "human", "content": "It is {now}. {input}"}"#;
+    let text = chat(&[&clean, history, question, steps]).replace("RULES", rules);
+    assert_eq!(findings("prompt.json", &text), []);
+}
+
+#[test]
+fn a_chat_inside_of_a_string() {
+    let chat = "[{\"role\": \"system\", \"content\": \"Now: {{ now }}. RULES\"},\n     {\"role\": \"user\", \"content\": \"{{ question }}\"}]";
+    let good = "[{\"role\": \"system\", \"content\": \"RULES\"},\n     {\"role\": \"user\", \"content\": \"Now: {{ now }}. {{ question }}\"}]";
+    let config = |chat: &str| {
+        let chat = chat.replace("RULES", RULES.trim_end());
+        format!("providers: [x]\nprompts:\n  - |\n    {chat}\n")
+    };
+    check(
+        "promptfooconfig.yaml",
+        "HW201",
+        "4:45",
+        &config(chat),
+        &config(good),
+    );
+}
+
+#[test]
+fn an_alias_is_judged_once_where_its_text_stands() {
+    let text =
+        "texts: &clerk |\n  Now: {{ now }}\n  RULES\nprompts: [*clerk, *clerk]\nproviders: [x]\n";
+    let found = findings("evals.yaml", &text.replace("RULES", RULES.trim_end()));
+    let places: Vec<_> = found
+        .iter()
+        .map(|finding| format!("{} {}", finding.code.as_str(), finding.position))
+        .collect();
+    assert_eq!(places, ["HW201 2:11"]);
+}

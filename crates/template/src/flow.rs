@@ -163,6 +163,11 @@ impl<'t> Layout<'t> {
                 flow.push(Flow::Piece(index));
             }
             Node::Output { span, value } => self.output(*span, value, flow),
+            Node::History { span, value } => {
+                let atoms = self.resolve(value);
+                let kind = PieceKind::History(Expression { atoms });
+                flow.push(Flow::Piece(self.lay(*span, kind)));
+            }
             Node::Set { target, value } => {
                 let atoms = self.resolve(value);
                 self.set(target, atoms);

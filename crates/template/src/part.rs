@@ -39,6 +39,8 @@ pub enum PartKind {
     ToolUse,
     /// Content that is no text: an image, a file.
     Media,
+    /// The messages of a conversation; the text is the name that stands for them.
+    History,
 }
 
 /// A stretch of a prompt that stands in one string of the file.

@@ -16,7 +16,7 @@ use crate::{
     piece::Piece,
     problem::Problem,
     source::Source,
-    syntax,
+    syntax::{self, atoms::variable},
     tree::{Comment, Node},
     units::{Unit, load_all},
 };
@@ -305,6 +305,14 @@ fn read_parts(text: &str, draft: &Draft, problems: &mut Vec<Problem>) -> (Vec<Ma
             nodes.push(Node::Role { span, role });
         }
         message = part.message;
+        if part.kind == PartKind::History {
+            let span = part.span;
+            let kind = MarkKind::Output;
+            marks.push(Mark { kind, span });
+            let value = variable(&text[span.start..span.end], span);
+            nodes.push(Node::History { span, value });
+            continue;
+        }
         let dialect = if part.kind == PartKind::Text {
             draft.dialect
         } else {

@@ -1,7 +1,5 @@
 //! Puts strings of a file together to the text of one prompt.
 
-use std::sync::Arc;
-
 use headwater_text::Span;
 
 use crate::{
@@ -11,22 +9,23 @@ use crate::{
     offset_map::Decoder,
     part::{ApiKind, Marker, Part, PartKind},
     role::Role,
-    source::{Decoded, Source, SourceFile},
+    source::Source,
     template::Draft,
 };
 
 /// A prompt that is put together in the order in which the model reads it.
-pub(super) struct Assembly<'f> {
-    file: &'f Arc<SourceFile>,
+pub(super) struct Assembly<'s> {
+    /// What the strings are written in: a file, or a string in a file.
+    within: &'s Source,
     decoder: Decoder,
     pub(super) parts: Vec<Part>,
     markers: Vec<Marker>,
 }
 
-impl<'f> Assembly<'f> {
-    pub(super) fn new(file: &'f Arc<SourceFile>) -> Self {
+impl<'s> Assembly<'s> {
+    pub(super) fn new(within: &'s Source) -> Self {
         Self {
-            file,
+            within,
             decoder: Decoder::default(),
             parts: Vec::new(),
             markers: Vec::new(),
@@ -36,15 +35,22 @@ impl<'f> Assembly<'f> {
     /// Adds what a string says.
     pub(super) fn text(&mut self, text: &Text<'_>, role: Role, message: Option<usize>) {
         let start = self.decoder.text.len();
-        self.decoder.append(&text.decode(self.file.text()));
+        self.decoder.append(&text.decode(self.within.text()));
         self.part(start, role, PartKind::Text, message);
+    }
+
+    /// Adds the messages of a conversation, which come in the place of a name.
+    pub(super) fn history(&mut self, name: &Text<'_>, role: Role, message: Option<usize>) {
+        let start = self.decoder.text.len();
+        self.decoder.append(&name.decode(self.within.text()));
+        self.part(start, role, PartKind::History, message);
     }
 
     /// Adds a value as it is written.
     pub(super) fn raw(&mut self, span: Span, role: Role, kind: PartKind, message: Option<usize>) {
         let start = self.decoder.text.len();
         self.decoder.begin(Notation::Verbatim);
-        let text = &self.file.text()[span.start..span.end];
+        let text = &self.within.text()[span.start..span.end];
         self.decoder.copy(text, span.start);
         self.part(start, role, kind, message);
     }
@@ -62,7 +68,7 @@ impl<'f> Assembly<'f> {
     pub(super) fn marker(&mut self, mark: &Value<'_>) {
         self.markers.push(Marker {
             at: self.decoder.text.len(),
-            in_file: mark.span,
+            in_file: self.within.in_file(mark.span),
             ttl: mark.get_str("ttl").map(str::to_owned),
             part: self.parts.len().checked_sub(1),
         });
@@ -87,7 +93,7 @@ impl<'f> Assembly<'f> {
 
     pub(super) fn finish(self, dialect: Dialect, api: Option<ApiKind>) -> Draft {
         let (text, map) = self.decoder.finish();
-        let source = Source::inside(Arc::clone(self.file), Decoded { text, map });
+        let source = self.within.within(text, map);
         Draft {
             parts: self.parts,
             markers: self.markers,
@@ -98,10 +104,15 @@ impl<'f> Assembly<'f> {
 }
 
 /// A prompt of one string.
-pub(super) fn single(file: &Arc<SourceFile>, text: &Text<'_>, dialect: Dialect) -> Draft {
-    let (text, map) = text.decode(file.text()).finish();
-    let source = Source::inside(Arc::clone(file), Decoded { text, map });
+pub(super) fn single(within: &Source, text: &Text<'_>, dialect: Dialect) -> Draft {
+    let source = decoded(within, text);
     Draft::new(source, dialect).with_front_matter_of_strings()
+}
+
+/// What a string says, as a source of its own.
+pub(super) fn decoded(within: &Source, text: &Text<'_>) -> Source {
+    let (text, map) = text.decode(within.text()).finish();
+    within.within(text, map)
 }
 
 /// A value that is said only by a role's name.
