@@ -58,6 +58,8 @@ pub(crate) enum Matcher {
     Request(RequestFault),
     /// A prefix that is too short for its provider.
     Minimum(Vec<Minimum>),
+    /// No cache key where the model needs one, for prefixes from the minimum on.
+    CacheKey(Vec<Minimum>),
     /// A comment that suppresses nothing.
     Suppression,
 }
@@ -221,6 +223,9 @@ names! {
         Missing = "missing",
         InLastTurnOnly = "in-last-turn-only",
         Lookback = "lookback",
+        Repeated = "repeated",
+        ListStart = "list-start",
+        ToolResult = "tool-result",
     }
 }
 names! {
@@ -228,6 +233,8 @@ names! {
     RequestFault {
         RandomKey = "random-key",
         KeyOrder = "key-order",
+        VaryingParameter = "varying-parameter",
+        AutomaticMarker = "automatic-marker",
     }
 }
 
@@ -291,14 +298,8 @@ impl Matcher {
         found.extend(file.duplicate.map(|duplicate| Self::Duplicate {
             min_bytes: duplicate.min_bytes,
         }));
-        found.extend(file.minimum.map(|rows| {
-            let row = |row: rule_file::MinimumFile| Minimum {
-                api: row.api,
-                models: row.models,
-                tokens: row.tokens,
-            };
-            Self::Minimum(rows.into_iter().map(row).collect())
-        }));
+        found.extend(file.minimum.map(|rows| Self::Minimum(minimums(rows))));
+        found.extend(file.cache_key.map(|rows| Self::CacheKey(minimums(rows))));
         found.extend(file.condition.map(|_| Self::Condition));
         found.extend(file.include.map(|_| Self::Include));
         found.extend(file.json_order.map(|_| Self::JsonOrder));
@@ -326,6 +327,15 @@ impl Matcher {
             },
         }
     }
+}
+
+fn minimums(rows: Vec<rule_file::MinimumFile>) -> Vec<Minimum> {
+    let row = |row: rule_file::MinimumFile| Minimum {
+        api: row.api,
+        models: row.models,
+        tokens: row.tokens,
+    };
+    rows.into_iter().map(row).collect()
 }
 
 impl Value {

@@ -70,4 +70,20 @@ pub struct Marker {
     /// The part that it closes, an index into [`Template::parts`](crate::Template::parts); none where
     /// it stands at the top of the request.
     pub part: Option<usize>,
+    /// In which kind of place it stands.
+    pub place: MarkerPlace,
+}
+
+/// Places of markers in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MarkerPlace {
+    /// On a block, or behind it.
+    Block,
+    /// At the start of its list, with nothing there that it could close.
+    ListStart,
+    /// In the result of a tool, among the blocks of that result.
+    ToolResult,
+    /// At the top of the request.
+    Request,
 }

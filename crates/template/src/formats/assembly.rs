@@ -7,7 +7,7 @@ use crate::{
     dialect::Dialect,
     notation::Notation,
     offset_map::Decoder,
-    part::{ApiKind, Marker, Part, PartKind},
+    part::{ApiKind, Marker, MarkerPlace, Part, PartKind},
     role::Role,
     source::Source,
     template::Draft,
@@ -66,7 +66,22 @@ impl<'s> Assembly<'s> {
 
     /// Puts a marker behind what was added last.
     pub(super) fn marker(&mut self, mark: &Value<'_>) {
+        self.marker_in(mark, MarkerPlace::Block);
+    }
+
+    /// Puts the marker that is item `index` of its list behind what was added last.
+    pub(super) fn item_marker(&mut self, mark: &Value<'_>, index: usize, role: Role) {
+        let place = match (index, role) {
+            (_, Role::Tool) => MarkerPlace::ToolResult,
+            (0, _) => MarkerPlace::ListStart,
+            _ => MarkerPlace::Block,
+        };
+        self.marker_in(mark, place);
+    }
+
+    fn marker_in(&mut self, mark: &Value<'_>, place: MarkerPlace) {
         self.markers.push(Marker {
+            place,
             at: self.decoder.text.len(),
             in_file: self.within.in_file(mark.span),
             ttl: mark.get_str("ttl").map(str::to_owned),
@@ -76,7 +91,7 @@ impl<'s> Assembly<'s> {
 
     /// Puts a marker at the end that the provider moves along by itself.
     pub(super) fn automatic_marker(&mut self, mark: &Value<'_>) {
-        self.marker(mark);
+        self.marker_in(mark, MarkerPlace::Request);
         if let Some(marker) = self.markers.last_mut() {
             marker.part = None;
         }
@@ -143,8 +158,11 @@ pub(super) fn content(
     match &value.data {
         Data::Text(text) => assembly.text(text, role, message),
         Data::List(blocks) => {
-            for block in blocks {
-                self::block(assembly, block, role, message);
+            for (index, block) in blocks.iter().enumerate() {
+                match block.get("cachePoint") {
+                    Some(mark) => assembly.item_marker(mark, index, role),
+                    None => self::block(assembly, block, role, message),
+                }
             }
         }
         Data::Map(_) => block(assembly, value, role, message),
@@ -155,9 +173,6 @@ pub(super) fn content(
 fn block(assembly: &mut Assembly<'_>, block: &Value<'_>, role: Role, message: Option<usize>) {
     if let Some(text) = block.text() {
         return assembly.text(text, role, message);
-    }
-    if let Some(mark) = block.get("cachePoint") {
-        return assembly.marker(mark);
     }
     if let Some(text) = block.get("text").and_then(Value::text) {
         assembly.text(text, role, message);

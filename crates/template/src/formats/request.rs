@@ -111,14 +111,10 @@ fn tools(assembly: &mut Assembly<'_>, root: &Value<'_>) {
     let bedrock = root
         .get("toolConfig")
         .and_then(|config| config.get("tools"));
-    for tool in root
-        .get("tools")
-        .or(bedrock)
-        .map(Value::items)
-        .unwrap_or_default()
-    {
+    let tools = root.get("tools").or(bedrock).map(Value::items);
+    for (index, tool) in tools.unwrap_or_default().iter().enumerate() {
         if let Some(mark) = tool.get("cachePoint") {
-            assembly.marker(mark);
+            assembly.item_marker(mark, index, Role::System);
             continue;
         }
         assembly.raw(tool.span, Role::System, PartKind::Tool, Some(0));
