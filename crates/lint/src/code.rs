@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, sync::LazyLock};
 
-use headwater_template::{Dialect, Template};
+use headwater_template::{Dialect, PieceKind, Template};
 use headwater_text::Span;
 use regex::Regex;
 
@@ -41,6 +41,7 @@ pub(crate) struct Code<'t> {
     history_bodies: OnceCell<Vec<Span>>,
     last_history_tag: OnceCell<Option<usize>>,
     optional: OnceCell<Vec<Span>>,
+    newest: OnceCell<Vec<Span>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -78,6 +79,7 @@ impl<'t> Code<'t> {
             history_bodies: OnceCell::new(),
             last_history_tag: OnceCell::new(),
             optional: OnceCell::new(),
+            newest: OnceCell::new(),
         }
     }
 
@@ -119,6 +121,18 @@ impl<'t> Code<'t> {
             .inspect(|_| work::step())
             .filter(move |(at, _)| at.end <= span.end)
             .map(|(_, index)| *index)
+    }
+
+    /// Where the text of the newest turn of the user stands.
+    pub(crate) fn newest_turn(&self) -> &[Span] {
+        self.newest.get_or_init(|| {
+            let pieces = self.template.pieces().iter();
+            // Text from other files stands in no place of this one.
+            let newest = pieces.filter(|piece| {
+                piece.in_last_turn && piece.kind == PieceKind::Text && piece.from.is_none()
+            });
+            merged(newest.map(|piece| piece.span).collect())
+        })
     }
 
     /// It depends on a condition, or stands in a macro.

@@ -36,5 +36,7 @@ pub(crate) fn find(rules: &[Rule], code: &Code<'_>) -> Option<Finding> {
     let (span, earlier) = first?;
     let line = source.position(earlier).line;
     let finding = Finding::new(rule, code.template, span, bytes);
+    let there = Span::new(earlier, earlier + (span.end - span.start));
+    let finding = finding.related_to(code.template, there, "the same text stands here");
     Some(finding.with("line", &line.to_string()))
 }

@@ -34,7 +34,7 @@ static NEWEST_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A conversation that is printed as one value. A `transcript` may be the one thing to read.
 static WHOLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    own(r"^(?:(?:chat_|conversation_|message_)?history|(?:chat_|past_)?messages)$")
+    own(r"^(?:(?:chat_|conversation_|message_)?history|(?:chat_|past_)?messages|_conversation)$")
 });
 
 /// Values of these rules are other ones in the next request of the same conversation.
@@ -128,6 +128,11 @@ fn is_history(piece: &Piece) -> bool {
 fn reads_history(value: &Expression) -> bool {
     let mut atoms = value.atoms.iter();
     atoms.any(|atom| is_whole(atom, &atom.name) || is_whole(atom, atom.root()))
+}
+
+/// It is a part of a message: what the user said then is said for good.
+pub(crate) fn is_of_message(atom: &Atom) -> bool {
+    atom.path.contains('.') && is_whole(atom, atom.root())
 }
 
 /// A name of the atom is one of a whole conversation.

@@ -70,7 +70,7 @@ pub use crate::{
     baseline::Baseline,
     config::{Config, Override},
     explain::{explain, list},
-    finding::{Finding, Severity, estimate_tokens},
+    finding::{Finding, Related, Severity, estimate_tokens},
     fingerprint::{Fingerprint, NotAFingerprint},
     fix::{Edit, Fix},
     fix_rule::{FixKind, FixRule, Safety},

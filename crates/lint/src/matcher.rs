@@ -135,6 +135,8 @@ pub(crate) enum CodePlace {
     Values,
     /// Those in a loop over the messages of a conversation.
     History,
+    /// Any, and each condition together with the values that are printed under it.
+    Arms,
     /// Those with static text or the history of a conversation behind them.
     AheadOfPrompt,
 }
@@ -416,11 +418,13 @@ impl CodeSearch {
     fn check(file: &CodeFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
         let place = match file.r#in.as_str() {
             "any" => CodePlace::Any,
+            "arms" => CodePlace::Arms,
             "values" => CodePlace::Values,
             "history" => CodePlace::History,
             "ahead" => CodePlace::AheadOfPrompt,
             _ => {
-                let message = "match.code.in: expected `any`, `values`, `history` or `ahead`";
+                let message =
+                    "match.code.in: expected `any`, `arms`, `values`, `history` or `ahead`";
                 return Err(rule_file::at(yaml, origin, "in:", message));
             }
         };

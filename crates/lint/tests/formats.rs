@@ -267,6 +267,56 @@ fn a_chat_inside_of_a_string() {
 }
 
 #[test]
+fn a_chat_with_a_loop_inside_of_a_string() {
+    let text = "providers: [x]\nprompts:\n  - |\n    [\n      {\"role\": \"system\", \"content\": \"You are a polite librarian.\"},\n      {% for completion in _conversation %}\n      {\"role\": \"user\", \"content\": \"{{ completion.input }}\"},\n      {\"role\": \"assistant\", \"content\": \"{{ completion.output }}\"},\n      {% endfor %}\n      {\"role\": \"user\", \"content\": \"{{ question }}\"}\n    ]\n";
+    assert_eq!(findings("promptfooconfig.yaml", text), []);
+    let clock = text.replace("librarian.", "librarian. It is {{ now }}.");
+    let codes: Vec<_> = findings("promptfooconfig.yaml", &clock)
+        .into_iter()
+        .map(|finding| format!("{} {}", finding.code.as_str(), finding.position))
+        .collect();
+    assert_eq!(codes, ["HW807 5:75"]);
+}
+
+#[test]
+fn examples_in_the_file_are_static() {
+    let few_shot = |examples: &str| {
+        format!(
+            "_type: few_shot\nprefix: Write antonyms.\nexample_prompt:\n  template: \"Word: {{input}}\\nAntonym: {{output}}\\n\"\n{examples}suffix: \"Answer with one word and nothing else.\\n{{input}}\"\n"
+        )
+    };
+    let fixed = few_shot("examples:\n  - {input: happy, output: sad}\n");
+    assert_eq!(findings("prompt.yaml", &fixed), []);
+    assert_ne!(findings("prompt.yaml", &few_shot("")), []);
+}
+
+#[test]
+fn what_the_user_says_now_may_be_a_moment() {
+    let body = |system: &str, user: &str| {
+        format!(
+            r#"{{"model": "gpt-4o", "messages": [{{"role": "system", "content": "You are a clerk. {system}"}}, {{"role": "user", "content": "{user}"}}]}}"#
+        )
+    };
+    let moment = "Is it open at 2026-03-01T09:15?";
+    assert_eq!(findings("body.json", &body("Be kind.", moment)), []);
+    assert_eq!(
+        findings("body.json", &body(moment, "Hi"))[0].code.as_str(),
+        "HW212"
+    );
+}
+
+#[test]
+fn tools_that_a_mode_chooses() {
+    check(
+        "a.j2",
+        "HW305",
+        "1:4",
+        "{% if mode == \"plan\" %}{{ read_only_tools | tojson(sort_keys=true) }}{% else %}{{ tools | tojson(sort_keys=true) }}{% endif %}\nRULES",
+        "{{ tools | tojson(sort_keys=true) }}\n{# headwater: ignore[HW103] #}\nRULES{% if mode == \"plan\" %}Only read.{% endif %}",
+    );
+}
+
+#[test]
 fn an_alias_is_judged_once_where_its_text_stands() {
     let text =
         "texts: &clerk |\n  Now: {{ now }}\n  RULES\nprompts: [*clerk, *clerk]\nproviders: [x]\n";

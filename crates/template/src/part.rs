@@ -33,6 +33,8 @@ impl ApiKind {
 pub enum PartKind {
     /// Text that the model reads.
     Text,
+    /// One example of several; its values stand in the file, so that all of it is static.
+    Example,
     /// The definition of a tool, as it is written in the file.
     Tool,
     /// A call of a tool, or its result, as it is written in the file.

@@ -15,6 +15,7 @@ use crate::{
     part::{ApiKind, Marker, Part, PartKind},
     piece::Piece,
     problem::Problem,
+    role,
     source::Source,
     syntax::{self, atoms::variable},
     tree::{Comment, Node},
@@ -58,6 +59,8 @@ pub(crate) struct Draft {
     pub(crate) label: Option<String>,
     /// It is known to be a chat template; else its text tells.
     pub(crate) is_chat_template: bool,
+    /// It writes messages as JSON, with tags between them.
+    pub(crate) is_json_chat: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -74,6 +77,7 @@ impl Draft {
             api: None,
             label: None,
             is_chat_template: false,
+            is_json_chat: false,
             problems: Vec::new(),
         }
     }
@@ -127,7 +131,12 @@ impl Template {
             tree,
         }];
         load_all(&mut units, draft.dialect, load, notes);
-        let mut laid_out = lay_out(&units);
+        let marks_of = if draft.is_json_chat {
+            role::json_marks
+        } else {
+            role::marks
+        };
+        let mut laid_out = lay_out(&units, marks_of);
         notes.append(&mut laid_out.notes);
         let cached = cached(draft.api, &draft.markers);
         let (pieces, variants) = measure(laid_out.laid, &laid_out.flow, cached);

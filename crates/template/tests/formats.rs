@@ -302,7 +302,7 @@ fn chats_in_strings() {
         "promptfooconfig.yaml",
         "prompts:\n  - |\n    [{% for m in x %}{\"role\": \"user\", \"content\": \"{{ m }}\"},{% endfor %}\n    ]\n",
         "promptfoo",
-        &[&["for x 3:18 34", "x 3:57 34"]],
+        &[&["for x 3:18 1", "x 3:54 4 user last"]],
     );
 }
 

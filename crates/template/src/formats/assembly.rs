@@ -39,6 +39,13 @@ impl<'s> Assembly<'s> {
         self.part(start, role, PartKind::Text, message);
     }
 
+    /// Adds what examples look like.
+    pub(super) fn example(&mut self, text: &Text<'_>, message: Option<usize>) {
+        let start = self.decoder.text.len();
+        self.decoder.append(&text.decode(self.within.text()));
+        self.part(start, Role::Other, PartKind::Example, message);
+    }
+
     /// Adds the messages of a conversation, which come in the place of a name.
     pub(super) fn history(&mut self, name: &Text<'_>, role: Role, message: Option<usize>) {
         let start = self.decoder.text.len();

@@ -53,11 +53,15 @@ fn saved(source: &Source, root: &Value<'_>, found: &mut Found) {
     let examples = root
         .get("example_prompt")
         .and_then(|prompt| prompt.get("template"));
+    // Examples that are chosen for each request are other values than those that stand in the file.
+    let are_fixed = root
+        .get("examples")
+        .is_some_and(|list| !list.items().is_empty());
     let parts = [root.get("prefix"), examples, root.get("suffix")];
-    let texts: Vec<&Text<'_>> = parts
+    let texts: Vec<(usize, &Text<'_>)> = parts
         .into_iter()
-        .flatten()
-        .filter_map(Value::text)
+        .enumerate()
+        .filter_map(|(index, part)| Some((index, part?.text()?)))
         .collect();
     if texts.is_empty() {
         let message = "the prompt's text is not in this file";
@@ -67,8 +71,12 @@ fn saved(source: &Source, root: &Value<'_>, found: &mut Found) {
         return;
     };
     let mut assembly = Assembly::new(source);
-    for text in texts {
-        assembly.text(text, Role::Other, Some(0));
+    for (index, text) in texts {
+        if index == 1 && are_fixed {
+            assembly.example(text, Some(0));
+        } else {
+            assembly.text(text, Role::Other, Some(0));
+        }
     }
     found.drafts.push(assembly.finish(dialect, None));
 }

@@ -97,6 +97,8 @@ fn text(source: &Source, text: &Text<'_>, label: &str, found: &mut Found) {
         return;
     }
     let mut draft = single(source, text, Dialect::Jinja);
+    let said = draft.source.text();
+    draft.is_json_chat = said.trim_start().starts_with('[') && said.contains("\"role\"");
     draft.label = Some(label.to_owned());
     found.drafts.push(draft);
 }
