@@ -56,6 +56,8 @@ pub(crate) enum Matcher {
     Request(RequestFault),
     /// A prefix that is too short for its provider.
     Minimum(Vec<Minimum>),
+    /// No cache key where the model needs one, for prefixes from the minimum on.
+    CacheKey(Vec<Minimum>),
     /// A comment that suppresses nothing.
     Suppression,
 }
@@ -131,6 +133,8 @@ pub(crate) enum CodePlace {
     Values,
     /// Those in a loop over the messages of a conversation.
     History,
+    /// Any, and each condition together with the values that are printed under it.
+    Arms,
     /// Those with static text or the history of a conversation behind them.
     AheadOfPrompt,
 }
@@ -201,7 +205,13 @@ names! {
 }
 names! {
     /// What is wrong with a printed history.
-    HistoryFault { Window = "window", Newest = "newest-first", Clock = "clock" }
+    HistoryFault {
+        Window = "window",
+        Newest = "newest-first",
+        Clock = "clock",
+        ValueAhead = "value-ahead",
+        TextBehind = "text-behind",
+    }
 }
 names! {
     /// What is wrong with markers.
@@ -213,6 +223,9 @@ names! {
         Missing = "missing",
         InLastTurnOnly = "in-last-turn-only",
         Lookback = "lookback",
+        Repeated = "repeated",
+        ListStart = "list-start",
+        ToolResult = "tool-result",
     }
 }
 names! {
@@ -220,6 +233,8 @@ names! {
     RequestFault {
         RandomKey = "random-key",
         KeyOrder = "key-order",
+        VaryingParameter = "varying-parameter",
+        AutomaticMarker = "automatic-marker",
     }
 }
 
@@ -282,14 +297,8 @@ impl Matcher {
         found.extend(file.duplicate.map(|duplicate| Self::Duplicate {
             min_bytes: duplicate.min_bytes,
         }));
-        found.extend(file.minimum.map(|rows| {
-            let row = |row: rule_file::MinimumFile| Minimum {
-                api: row.api,
-                models: row.models,
-                tokens: row.tokens,
-            };
-            Self::Minimum(rows.into_iter().map(row).collect())
-        }));
+        found.extend(file.minimum.map(|rows| Self::Minimum(minimums(rows))));
+        found.extend(file.cache_key.map(|rows| Self::CacheKey(minimums(rows))));
         found.extend(file.condition.map(|_| Self::Condition));
         found.extend(file.include.map(|_| Self::Include));
         found.extend(file.json_order.map(|_| Self::JsonOrder));
@@ -331,6 +340,15 @@ impl Matcher {
             },
         }
     }
+}
+
+fn minimums(rows: Vec<rule_file::MinimumFile>) -> Vec<Minimum> {
+    let row = |row: rule_file::MinimumFile| Minimum {
+        api: row.api,
+        models: row.models,
+        tokens: row.tokens,
+    };
+    rows.into_iter().map(row).collect()
 }
 
 impl Value {
@@ -411,11 +429,13 @@ impl CodeSearch {
     fn check(file: &CodeFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
         let place = match file.r#in.as_str() {
             "any" => CodePlace::Any,
+            "arms" => CodePlace::Arms,
             "values" => CodePlace::Values,
             "history" => CodePlace::History,
             "ahead" => CodePlace::AheadOfPrompt,
             _ => {
-                let message = "match.code.in: expected `any`, `values`, `history` or `ahead`";
+                let message =
+                    "match.code.in: expected `any`, `arms`, `values`, `history` or `ahead`";
                 return Err(rule_file::at(yaml, origin, "in:", message));
             }
         };
