@@ -7,15 +7,16 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 
+use crate::answer_body::AnswerBody;
 use crate::breaker::Verdict;
 use crate::client::Turn;
 use crate::endpoint::Endpoint;
+use crate::exchange::Cut;
 use crate::inflight::InFlight;
-use crate::pool::{Channel, Pool};
+use crate::pool::Pool;
 use crate::shared::Shared;
-use crate::upload::Upload;
 
 /// The body of what a client gets.
 pub(crate) struct Download {
@@ -31,11 +32,11 @@ enum From {
 
 /// A worker's answer as it comes.
 pub(crate) struct Relay {
-    pub(crate) body: Incoming,
+    /// Nothing once it has come to its end, or was cut.
+    pub(crate) body: Option<AnswerBody>,
+    pub(crate) cut: Option<Cut>,
     pub(crate) answer: Answer,
     pub(crate) guard: InFlight,
-    pub(crate) channel: Option<Channel>,
-    pub(crate) upload: Upload,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Rc<Pool>,
@@ -73,7 +74,7 @@ impl Relay {
 
     /// All of it has come: the request is over and its connection free.
     fn end(&mut self) {
-        let Some(channel) = self.channel.take() else {
+        let Some(body) = self.body.take() else {
             return;
         };
         self.first_byte();
@@ -86,46 +87,65 @@ impl Relay {
             }
             Answer::Refused => self.guard.fail(),
         }
-        // While the client still sends, the connection cannot carry another request.
-        if self.upload.is_complete() {
+        if let Some(channel) = body.into_channel() {
             self.pool.put(&self.endpoint, channel);
         }
     }
 
-    /// The worker broke off: the client must see that the answer is not whole.
-    fn cut(&mut self) {
-        self.channel = None;
+    /// It broke off: the client must see that the answer is not whole.
+    fn break_off(&mut self, cut: Cut) {
+        self.body = None;
+        self.cut = Some(cut);
         self.guard.fail();
-        self.shared.counters.upstream_errors.add("cut_short");
-        self.endpoint.cut();
-        self.shared
-            .learn(&self.endpoint, Verdict::Failed, "cut_short");
+        if cut == Cut::ByWorker {
+            self.shared.counters.upstream_errors.add("cut_short");
+            self.endpoint.cut();
+            self.shared
+                .learn(&self.endpoint, Verdict::Failed, "cut_short");
+        }
     }
 
-    fn poll_frame(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(self.cut.map(Err));
+        };
+        let polled = body.poll_frame(cx);
         match &polled {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(_))) => {
+                let ended = body.is_end_stream();
                 self.first_byte();
-                if self.body.is_end_stream() {
+                if ended {
                     self.end();
                 }
             }
-            Poll::Ready(Some(Err(_))) => self.cut(),
+            Poll::Ready(Some(Err(cut))) => {
+                self.break_off(*cut);
+                // Told at once, it would take what came before with it, even the head.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             Poll::Ready(None) => self.end(),
         }
         polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let ended = self.body.as_ref().is_none_or(AnswerBody::is_end_stream);
+        ended && self.cut.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body
+            .as_ref()
+            .map_or_else(SizeHint::new, AnswerBody::size_hint)
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
         // A body without content is never polled.
-        if self.body.is_end_stream() {
+        if self.is_end_stream() {
             self.end();
         }
     }
@@ -133,12 +153,12 @@ impl Drop for Relay {
 
 impl Body for Download {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Cut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match &mut self.from {
             From::Worker(relay) => relay.poll_frame(cx),
             From::Router(text) => Pin::new(text)
@@ -149,14 +169,14 @@ impl Body for Download {
 
     fn is_end_stream(&self) -> bool {
         match &self.from {
-            From::Worker(relay) => relay.body.is_end_stream(),
+            From::Worker(relay) => relay.is_end_stream(),
             From::Router(text) => text.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.from {
-            From::Worker(relay) => relay.body.size_hint(),
+            From::Worker(relay) => relay.size_hint(),
             From::Router(text) => text.size_hint(),
         }
     }
