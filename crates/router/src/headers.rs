@@ -1,8 +1,9 @@
 //! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
 
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
+    UPGRADE,
 };
 use hyper::{Uri, Version};
 
@@ -68,6 +69,19 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
     let h2c = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
     headers.get_all(UPGRADE).iter().any(|value| !h2c(value))
+}
+
+/// Whether an answer's text may say what an engine had cached: JSON or events, not compressed.
+pub(crate) fn may_tell_usage(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    let is = |name: &[u8]| {
+        let start = kind.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let readable = is(b"application/json") || is(b"text/event-stream");
+    readable && !headers.contains_key(CONTENT_ENCODING)
 }
 
 /// Removes an expectation that this router has met itself.

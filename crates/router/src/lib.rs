@@ -46,6 +46,7 @@ mod spoken;
 mod tls;
 mod transport;
 mod upload;
+pub mod usage;
 
 mod counters;
 mod endpoint;
@@ -67,6 +68,7 @@ mod admin_workers;
 mod status;
 mod status_feed;
 
+mod collector;
 mod telemetry;
 mod telemetry_out;
 mod trace_context;

@@ -27,15 +27,13 @@ use crate::load_header;
 use crate::member::Health;
 use crate::model_pool::PoolId;
 use crate::pool::{Channel, Pool};
-use crate::relay::{Answer, Download, Relay};
+use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
+use crate::telemetry::Ending;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
-
-/// Read of a body while its request is held.
-const HELD_BODY_BYTES: usize = 1 << 20;
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
@@ -149,7 +147,7 @@ impl Proxy {
         Box::pin(async move {
             tokio::select! {
                 found = held.turn() => found.map_err(Fault::NoWorker),
-                fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
+                fault = upload.read_ahead(&self.shared.held_room) => Err(fault),
             }
         })
         .await
@@ -179,6 +177,9 @@ impl Proxy {
         let relay = Box::new(Relay {
             body,
             answer: answer_of(parts.status),
+            ending: Ending::ClientGone,
+            cached_tokens: None,
+            tail: self.tail_of(&parts, placed),
             guard,
             channel: Some(channel),
             upload: outgoing.upload.clone(),
@@ -194,6 +195,12 @@ impl Proxy {
             }
             Some(cause) => Outcome::Declined(answered, cause),
         }
+    }
+
+    /// Where an answer's end is kept, if it may say what its engine had cached.
+    fn tail_of(&self, head: &response::Parts, placed: &Placed) -> Option<Box<Tail>> {
+        let wanted = self.shared.config.metrics.cached_tokens && head.status.is_success();
+        (wanted && headers::may_tell_usage(&head.headers)).then(|| Tail::new(placed.matched_tokens))
     }
 
     async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {

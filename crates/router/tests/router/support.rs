@@ -39,6 +39,8 @@ pub(crate) enum Act {
     Answer,
     /// 200 with its load in the head: it is hot.
     Load,
+    /// 200 with this JSON, in small chunks.
+    Json(&'static str),
     /// This status, with its name as body.
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
@@ -201,6 +203,14 @@ impl Worker {
             }
             Act::Load => {
                 conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nendpoint-load-metrics: TEXT named_metrics.kv_cache_usage_perc=0.95\r\n\r\n{name}")).await
+            }
+            Act::Json(text) => {
+                conn.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+                for part in text.as_bytes().chunks(7) {
+                    let part = String::from_utf8_lossy(part);
+                    conn.send(&format!("{:x}\r\n{part}\r\n", part.len())).await?;
+                }
+                conn.send("0\r\n\r\n").await
             }
             Act::Status(status) => {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nx-worker: {name}\r\n\r\n{name}")).await
