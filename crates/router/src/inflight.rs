@@ -282,8 +282,12 @@ mod tests {
                 for step in steps {
                     world.step(step).await;
                 }
-                world.at_workers.clear();
+                // First those who still wait: what ends at a worker calls them.
                 world.held.clear();
+                for (_, view) in world.shared.roster(PoolId::default()).views() {
+                    assert_eq!(view.held, 0);
+                }
+                world.at_workers.clear();
                 for (_, view) in world.shared.roster(PoolId::default()).views() {
                     assert_eq!((view.in_flight, view.uncached_tokens, view.held), (0, 0, 0));
                 }

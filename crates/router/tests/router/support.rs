@@ -65,6 +65,8 @@ pub(crate) struct Worker {
     pub(crate) act: Mutex<Act>,
     pub(crate) health: AtomicU16,
     pub(crate) metrics: Mutex<String>,
+    /// Whether it answers who asks for its metrics.
+    pub(crate) tells: AtomicBool,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
     /// Whether it remembers what it sees.
@@ -92,6 +94,7 @@ impl Worker {
             act: Mutex::new(Act::Answer),
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
+            tells: AtomicBool::new(true),
             seen: Mutex::default(),
             remembers: AtomicBool::new(true),
             trailers: Mutex::default(),
@@ -174,6 +177,10 @@ impl Worker {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n"))
                     .await?;
                 continue;
+            }
+            if path == "/metrics" && !self.tells.load(SeqCst) {
+                conn.fill().await;
+                return None;
             }
             if path == "/metrics" {
                 let text = self.metrics.lock().unwrap().clone();
