@@ -5,7 +5,8 @@ use hyper::header::{
     HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
     UPGRADE,
 };
-use hyper::{Uri, Version};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Uri, Version};
 
 use crate::fault::Fault;
 
@@ -89,6 +90,18 @@ pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
     let met = |value: HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     let is_met = headers.remove(EXPECT).is_none_or(met);
     is_met.then_some(()).ok_or(Fault::Expectation)
+}
+
+/// Refuses a request line that names nothing that a worker could look up: a host alone, or `*`
+/// where it means nothing.
+pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
+    let usable = match uri.path_and_query().map(PathAndQuery::as_str) {
+        Some("*") => method == Method::OPTIONS,
+        Some(path) => path.starts_with(['/', '?']),
+        // What it names is a host, for a tunnel: refused for what it is.
+        None => method == Method::CONNECT,
+    };
+    usable.then_some(()).ok_or(Fault::Target)
 }
 
 /// Refuses heads that workers or proxies could read in another way than this router does.

@@ -345,6 +345,7 @@ fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
         return Err(Fault::Ambiguous);
     }
     headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    headers::refuse_target(&head.method, &head.uri)?;
     if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
         return Err(Fault::Upgrade);
     }
