@@ -255,6 +255,8 @@ pub struct MetricsConfig {
     pub interval_ms: u64,
     /// Whether workers are asked to tell their load with each answer as well (ORCA).
     pub response_header: bool,
+    /// Whether `cached_tokens` is looked for in the last 4 KiB of each answer. Default: no.
+    pub cached_tokens: bool,
 }
 
 /// The certificate that clients see; read again when a file changes and on a reload.
@@ -489,6 +491,7 @@ impl Default for MetricsConfig {
             path: "/metrics".to_owned(),
             interval_ms: 500,
             response_header: false,
+            cached_tokens: false,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! has it.
 
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -22,9 +23,13 @@ pub struct RequestLogConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TracesConfig {
-    /// The collector as `http://host:port`; without one nothing is traced.
+    /// The collector as `http://host:port` or `https://host:port`; without one nothing is
+    /// traced.
     #[serde(deserialize_with = "value::some_collector")]
     pub endpoint: Option<String>,
+    /// A PEM file with the authorities that an `https` collector is checked against. Default:
+    /// those of the system.
+    pub ca: Option<PathBuf>,
     /// Share of requests that begin a trace, 0..=1. Default 0.01. A request that comes with a
     /// `traceparent` follows what that says instead.
     #[serde(deserialize_with = "value::share")]
@@ -53,6 +58,7 @@ impl Default for TracesConfig {
     fn default() -> Self {
         Self {
             endpoint: None,
+            ca: None,
             sample: 0.01,
             service: "headwater-router".to_owned(),
         }

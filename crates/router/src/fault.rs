@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     Ambiguous,
     /// No `Host`, or several.
     Host,
+    /// What the request line names is no path.
+    Target,
     /// The body is encoded for transfer in a way that this proxy does not know.
     Coding,
     /// The client expects something else than 100.
@@ -72,7 +74,8 @@ impl Fault {
             Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
             Self::Closed | Self::Garbled | Self::Late => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
-            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Side::Client,
+            Self::Host | Self::Target | Self::Coding => Side::Client,
+            Self::Expectation | Self::Upgrade => Side::Client,
             Self::NoWorker(_) => Side::Ours,
         }
     }
@@ -84,7 +87,8 @@ impl Fault {
                 Again::Elsewhere
             }
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
-            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Again::Never,
+            Self::Host | Self::Target | Self::Coding => Again::Never,
+            Self::Expectation | Self::Upgrade => Again::Never,
             Self::NoWorker(_) => Again::Never,
         }
     }
@@ -96,7 +100,9 @@ impl Fault {
                 StatusCode::BAD_GATEWAY
             }
             Self::Late => StatusCode::GATEWAY_TIMEOUT,
-            Self::ClientBody | Self::Ambiguous | Self::Host => StatusCode::BAD_REQUEST,
+            Self::ClientBody | Self::Ambiguous | Self::Host | Self::Target => {
+                StatusCode::BAD_REQUEST
+            }
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
@@ -109,6 +115,7 @@ impl Fault {
         let lost = [
             Self::Ambiguous,
             Self::Host,
+            Self::Target,
             Self::Coding,
             Self::TooLarge,
             Self::SlowBody,
@@ -130,6 +137,7 @@ impl Fault {
             Self::SlowBody => "slow_body",
             Self::Ambiguous => "ambiguous_head",
             Self::Host => "host",
+            Self::Target => "target",
             Self::Coding => "transfer_coding",
             Self::Expectation => "expectation",
             Self::NoWorker(why) => why.as_str(),
@@ -153,6 +161,7 @@ impl Fault {
                 "the request's head can be read in two ways; send a length or chunks, not both, and end lines with CR LF"
             }
             Self::Host => "the request must name its host once",
+            Self::Target => "the request line must name a path that begins with `/`",
             Self::Coding => "the only transfer coding that this router knows is `chunked`",
             Self::Expectation => "the only expectation that this router meets is `100-continue`",
             Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
@@ -183,6 +192,7 @@ mod tests {
             Fault::SlowBody,
             Fault::Ambiguous,
             Fault::Host,
+            Fault::Target,
             Fault::Coding,
             Fault::Expectation,
             Fault::NoWorker(NoWorker::Empty),

@@ -1,10 +1,12 @@
 //! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
 
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
+    UPGRADE,
 };
-use hyper::{Uri, Version};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Uri, Version};
 
 use crate::fault::Fault;
 
@@ -70,11 +72,36 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
     headers.get_all(UPGRADE).iter().any(|value| !h2c(value))
 }
 
+/// Whether an answer's text may say what an engine had cached: JSON or events, not compressed.
+pub(crate) fn may_tell_usage(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    let is = |name: &[u8]| {
+        let start = kind.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let readable = is(b"application/json") || is(b"text/event-stream");
+    readable && !headers.contains_key(CONTENT_ENCODING)
+}
+
 /// Removes an expectation that this router has met itself.
 pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
     let met = |value: HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     let is_met = headers.remove(EXPECT).is_none_or(met);
     is_met.then_some(()).ok_or(Fault::Expectation)
+}
+
+/// Refuses a request line that names nothing that a worker could look up: a host alone, or `*`
+/// where it means nothing.
+pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
+    let usable = match uri.path_and_query().map(PathAndQuery::as_str) {
+        Some("*") => method == Method::OPTIONS,
+        Some(path) => path.starts_with(['/', '?']),
+        // What it names is a host, for a tunnel: refused for what it is.
+        None => method == Method::CONNECT,
+    };
+    usable.then_some(()).ok_or(Fault::Target)
 }
 
 /// Refuses heads that workers or proxies could read in another way than this router does.

@@ -56,6 +56,19 @@ impl InFlight {
         histogram.add(self.began.elapsed(), &FIRST_BYTE_BOUNDS_MICROS);
     }
 
+    /// The engine said how many tokens of the prompt it had found in its cache.
+    pub(crate) fn cached(&self, tokens: u32) {
+        if self.stage == Stage::Streaming {
+            let (worker, request) = (self.worker, self.request);
+            let cached = Event::Cached {
+                worker,
+                request,
+                tokens,
+            };
+            self.shared.observe(self.pool, &cached);
+        }
+    }
+
     /// The answer ended well.
     pub(crate) fn finish(&mut self) {
         let (worker, request) = (self.worker, self.request);
@@ -269,8 +282,12 @@ mod tests {
                 for step in steps {
                     world.step(step).await;
                 }
-                world.at_workers.clear();
+                // First those who still wait: what ends at a worker calls them.
                 world.held.clear();
+                for (_, view) in world.shared.roster(PoolId::default()).views() {
+                    assert_eq!(view.held, 0);
+                }
+                world.at_workers.clear();
                 for (_, view) in world.shared.roster(PoolId::default()).views() {
                     assert_eq!((view.in_flight, view.uncached_tokens, view.held), (0, 0, 0));
                 }

@@ -54,6 +54,7 @@ mod spoken;
 mod tls;
 mod transport;
 mod upload;
+pub mod usage;
 
 mod counters;
 mod endpoint;
@@ -75,6 +76,7 @@ mod admin_workers;
 mod status;
 mod status_feed;
 
+mod collector;
 mod telemetry;
 mod telemetry_out;
 mod trace_context;

@@ -29,15 +29,13 @@ use crate::load_header::{self, Asked};
 use crate::member::Health;
 use crate::model_pool::PoolId;
 use crate::pool::Pool;
-use crate::relay::{Answer, Download, Relay};
+use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
+use crate::telemetry::Ending;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
-
-/// Read of a body while its request is held.
-const HELD_BODY_BYTES: usize = 1 << 20;
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
@@ -159,7 +157,7 @@ impl Proxy {
         Box::pin(async move {
             tokio::select! {
                 found = held.turn() => found.map_err(Fault::NoWorker),
-                fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
+                fault = upload.read_ahead(&self.shared.held_room) => Err(fault),
             }
         })
         .await
@@ -189,6 +187,9 @@ impl Proxy {
             body: Some(body),
             cut: None,
             answer: answer_of(head.status),
+            ending: Ending::ClientGone,
+            cached_tokens: None,
+            tail: self.tail_of(&head, placed),
             guard,
             endpoint: Arc::clone(endpoint),
             shared: Arc::clone(&self.shared),
@@ -202,6 +203,12 @@ impl Proxy {
             }
             Some(cause) => Outcome::Declined(answered, cause),
         }
+    }
+
+    /// Where an answer's end is kept, if it may say what its engine had cached.
+    fn tail_of(&self, head: &response::Parts, placed: &Placed) -> Option<Box<Tail>> {
+        let wanted = self.shared.config.metrics.cached_tokens && head.status.is_success();
+        (wanted && headers::may_tell_usage(&head.headers)).then(|| Tail::new(placed.matched_tokens))
     }
 
     async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {
@@ -335,6 +342,7 @@ fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
         return Err(Fault::Ambiguous);
     }
     headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    headers::refuse_target(&head.method, &head.uri)?;
     if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
         return Err(Fault::Upgrade);
     }

@@ -17,12 +17,14 @@ use crate::exchange::Cut;
 use crate::inflight::InFlight;
 use crate::pool::Pool;
 use crate::shared::Shared;
+use crate::telemetry::Ending;
+use crate::usage::UsageTail;
 
 /// The body of what a client gets.
 pub(crate) struct Download {
     from: From,
     /// The client's turn lasts until its answer is through.
-    _turn: Turn,
+    turn: Turn,
 }
 
 enum From {
@@ -36,10 +38,30 @@ pub(crate) struct Relay {
     pub(crate) body: Option<AnswerBody>,
     pub(crate) cut: Option<Cut>,
     pub(crate) answer: Answer,
+    pub(crate) ending: Ending,
+    pub(crate) cached_tokens: Option<u32>,
+    /// Of an answer that may say what was cached, its end.
+    pub(crate) tail: Option<Box<Tail>>,
     pub(crate) guard: InFlight,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Rc<Pool>,
+}
+
+/// What is kept of an answer to learn what its engine had cached.
+pub(crate) struct Tail {
+    usage: UsageTail,
+    /// Tokens that the worker was believed to hold.
+    expected_tokens: u32,
+}
+
+impl Tail {
+    pub(crate) fn new(expected_tokens: u32) -> Box<Self> {
+        Box::new(Self {
+            usage: UsageTail::default(),
+            expected_tokens,
+        })
+    }
 }
 
 /// Whether the worker answered the prompt or refused it, which leaves nothing in its cache.
@@ -53,14 +75,14 @@ impl Download {
     pub(crate) fn of_worker(relay: Box<Relay>, turn: Turn) -> Self {
         Self {
             from: From::Worker(relay),
-            _turn: turn,
+            turn,
         }
     }
 
     pub(crate) fn of_router(text: Bytes, turn: Turn) -> Self {
         Self {
             from: From::Router(Full::new(text)),
-            _turn: turn,
+            turn,
         }
     }
 }
@@ -72,12 +94,21 @@ impl Relay {
         }
     }
 
+    /// Nobody will poll again. A body without content never was.
+    fn close(&mut self) {
+        if self.is_end_stream() {
+            self.end();
+        }
+    }
+
     /// All of it has come: the request is over and its connection free.
     fn end(&mut self) {
         let Some(body) = self.body.take() else {
             return;
         };
         self.first_byte();
+        self.ending = Ending::Complete;
+        self.learn_cached();
         match self.answer {
             Answer::Given => {
                 self.guard.finish();
@@ -92,12 +123,28 @@ impl Relay {
         }
     }
 
+    fn learn_cached(&mut self) {
+        let Some(tail) = self.tail.take() else {
+            return;
+        };
+        if let Some(tokens) = tail.usage.cached_tokens() {
+            self.guard.cached(tokens);
+            self.cached_tokens = Some(tokens);
+            let counters = &self.shared.counters;
+            counters.cache_reports.add(1);
+            counters.cache_reported_tokens.add(tokens.into());
+            let expected = tail.expected_tokens;
+            counters.cache_expected_tokens.add(expected.into());
+        }
+    }
+
     /// It broke off: the client must see that the answer is not whole.
     fn break_off(&mut self, cut: Cut) {
         self.body = None;
         self.cut = Some(cut);
         self.guard.fail();
         if cut == Cut::ByWorker {
+            self.ending = Ending::WorkerCut;
             self.shared.counters.upstream_errors.add("cut_short");
             self.endpoint.cut();
             self.shared
@@ -112,8 +159,13 @@ impl Relay {
         let polled = body.poll_frame(cx);
         match &polled {
             Poll::Pending => {}
-            Poll::Ready(Some(Ok(_))) => {
+            Poll::Ready(Some(Ok(frame))) => {
                 let ended = body.is_end_stream();
+                if let Some(tail) = &mut self.tail
+                    && let Some(data) = frame.data_ref()
+                {
+                    tail.usage.push(data);
+                }
                 self.first_byte();
                 if ended {
                     self.end();
@@ -144,10 +196,24 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // A body without content is never polled.
-        if self.is_end_stream() {
-            self.end();
-        }
+        self.close();
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        let Some(telling) = &mut self.turn.telling else {
+            return;
+        };
+        let (ending, cached_tokens) = match &mut self.from {
+            From::Worker(relay) => {
+                relay.close();
+                (relay.ending, relay.cached_tokens)
+            }
+            From::Router(text) if text.is_end_stream() => (Ending::Complete, None),
+            From::Router(_) => (Ending::ClientGone, None),
+        };
+        telling.ended(ending, cached_tokens);
     }
 }
 

@@ -8,7 +8,7 @@ use headwater_placement::{At, Event, NoWorker, Request, RequestId};
 use headwater_signature::Signature;
 use hyper::header::HeaderName;
 use hyper::http::request;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::breaker::Verdict;
 use crate::config::{Config, WorkerConfig};
@@ -25,6 +25,10 @@ use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
 use crate::telemetry::Telemetry;
 use crate::tls::{Certificate, WorkerTls};
+use crate::upload::HELD_PART_BYTES;
+
+/// Memory for the bodies of all held requests together, beyond the first part of each.
+const HELD_ROOM_BYTES: usize = 64 << 20;
 
 /// One for the whole process.
 pub(crate) struct Shared {
@@ -40,6 +44,9 @@ pub(crate) struct Shared {
     pub(crate) history: History,
     pub(crate) telemetry: Option<Telemetry>,
     pub(crate) status_pages: Gauge,
+    /// Parts of bodies that held requests may have read beyond their first; see
+    /// [`Upload::read_ahead`](crate::upload::Upload::read_ahead).
+    pub(crate) held_room: Arc<Semaphore>,
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
@@ -67,12 +74,13 @@ impl Shared {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
             certificate: config.tls.as_ref().map(Certificate::read).transpose()?,
-            worker_tls: WorkerTls::new(config.worker_tls.clone())?,
+            worker_tls: WorkerTls::new(config.worker_tls.clone(), "worker_tls.ca")?,
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
             history: History::default(),
-            telemetry: Telemetry::of_config(&config),
+            telemetry: Telemetry::of_config(&config)?,
             status_pages: Gauge::default(),
+            held_room: Arc::new(Semaphore::new(HELD_ROOM_BYTES / HELD_PART_BYTES)),
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),

@@ -1,6 +1,6 @@
 //! Everything goes wrong at once: 200 clients, 8 workers of which 5 are killed, hung, slowed,
-//! restarted and answer nonsense, with reloads and drains all the time. What could be answered
-//! is answered, and nothing is left behind.
+//! restarted, answer nonsense or tell no metrics, with reloads and drains all the time. What could
+//! be answered is answered, and nothing is left behind.
 
 #![expect(
     clippy::unwrap_used,
@@ -121,7 +121,8 @@ async fn shake(dice: &mut Dice, workers: &[Arc<Worker>], dead: &mut [bool]) {
     }
     worker.health.store(200, SeqCst);
     *worker.metrics.lock().unwrap() = metrics("vllm:num_requests_running", dice.below(30));
-    match dice.below(11) {
+    worker.tells.store(true, SeqCst);
+    match dice.below(12) {
         0 | 1 => {
             worker.die().await;
             dead[index] = true;
@@ -133,6 +134,7 @@ async fn shake(dice: &mut Dice, workers: &[Arc<Worker>], dead: &mut [bool]) {
         6 => worker.does(Act::Garbage),
         7 => worker.does(Act::Close),
         8 => worker.health.store(503, SeqCst),
+        10 => worker.tells.store(false, SeqCst),
         9 => *worker.metrics.lock().unwrap() = metrics("renamed:requests", dice.below(9)),
         _ => worker.does(Act::Paced(EVENTS, 1)),
     }
@@ -234,11 +236,14 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
         .and_then(|s| s.parse().ok());
     let time = Duration::from_secs(seconds.unwrap_or(SECONDS));
     let (began, mut dice, mut dead) = (Instant::now(), Dice(42), vec![false; WORKERS]);
-    let (mut early_kib, mut early_files) = (None, None);
+    let (mut early_kib, mut early_files, mut tenths) = (None, None, Vec::new());
     while began.elapsed() < time {
         shake(&mut dice, &workers, &mut dead).await;
         if dice.below(3) == 0 {
             reorganise(&mut dice, &router, &workers).await;
+        }
+        if began.elapsed() > time * u32::try_from(tenths.len()).unwrap() / 10 {
+            tenths.push((resident_kib(), descriptors()));
         }
         if began.elapsed() > time / 2 {
             early_kib = early_kib.or_else(resident_kib);
@@ -259,6 +264,7 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
     println!(
         "{whole} whole, {cut} cut, {left} left; {early_kib:?} then {late_kib:?} KiB, {early_files:?} then {late_files:?} files"
     );
+    println!("KiB and files at each tenth of the time: {tenths:?}");
     assert!(whole > 300 && left > 20, "{whole} whole, {left} left");
 
     for (worker, dead) in workers.iter().zip(dead) {

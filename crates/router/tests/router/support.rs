@@ -39,6 +39,8 @@ pub(crate) enum Act {
     Answer,
     /// 200 with its load in the head: it is hot.
     Load,
+    /// 200 with this JSON, in small chunks.
+    Json(&'static str),
     /// This status, with its name as body.
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
@@ -63,6 +65,8 @@ pub(crate) struct Worker {
     pub(crate) act: Mutex<Act>,
     pub(crate) health: AtomicU16,
     pub(crate) metrics: Mutex<String>,
+    /// Whether it answers who asks for its metrics.
+    pub(crate) tells: AtomicBool,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
     /// Whether it remembers what it sees.
@@ -90,6 +94,7 @@ impl Worker {
             act: Mutex::new(Act::Answer),
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
+            tells: AtomicBool::new(true),
             seen: Mutex::default(),
             remembers: AtomicBool::new(true),
             trailers: Mutex::default(),
@@ -173,6 +178,10 @@ impl Worker {
                     .await?;
                 continue;
             }
+            if path == "/metrics" && !self.tells.load(SeqCst) {
+                conn.fill().await;
+                return None;
+            }
             if path == "/metrics" {
                 let text = self.metrics.lock().unwrap().clone();
                 conn.send(&format!(
@@ -201,6 +210,14 @@ impl Worker {
             }
             Act::Load => {
                 conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nendpoint-load-metrics: TEXT named_metrics.kv_cache_usage_perc=0.95\r\n\r\n{name}")).await
+            }
+            Act::Json(text) => {
+                conn.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+                for part in text.as_bytes().chunks(7) {
+                    let part = String::from_utf8_lossy(part);
+                    conn.send(&format!("{:x}\r\n{part}\r\n", part.len())).await?;
+                }
+                conn.send("0\r\n\r\n").await
             }
             Act::Status(status) => {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nx-worker: {name}\r\n\r\n{name}")).await
