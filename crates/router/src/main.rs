@@ -13,6 +13,9 @@ use tracing_subscriber::EnvFilter;
 
 use command::{Command, Origin};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,

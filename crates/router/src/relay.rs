@@ -106,7 +106,6 @@ impl Relay {
         let Some(body) = self.body.take() else {
             return;
         };
-        self.first_byte();
         self.ending = Ending::Complete;
         self.learn_cached();
         match self.answer {
@@ -127,6 +126,7 @@ impl Relay {
         let Some(tail) = self.tail.take() else {
             return;
         };
+        self.first_byte();
         if let Some(tokens) = tail.usage.cached_tokens() {
             self.guard.cached(tokens);
             self.cached_tokens = Some(tokens);
@@ -166,9 +166,10 @@ impl Relay {
                 {
                     tail.usage.push(data);
                 }
-                self.first_byte();
                 if ended {
                     self.end();
+                } else {
+                    self.first_byte();
                 }
             }
             Poll::Ready(Some(Err(cut))) => {
