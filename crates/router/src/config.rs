@@ -237,6 +237,10 @@ pub struct HealthConfig {
     /// How often, in milliseconds. Default 1,000.
     #[serde(deserialize_with = "value::interval_ms")]
     pub interval_ms: u64,
+    /// How long an answer may take, in milliseconds. Default 5,000: a busy engine answers late,
+    /// and late is not dead.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub timeout_ms: u64,
     /// Failures in a row after which a worker is down. Default 3.
     #[serde(deserialize_with = "value::count")]
     pub failures: u32,
@@ -480,6 +484,7 @@ impl Default for HealthConfig {
         Self {
             path: "/health".to_owned(),
             interval_ms: 1_000,
+            timeout_ms: 5_000,
             failures: 3,
         }
     }

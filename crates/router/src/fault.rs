@@ -1,6 +1,5 @@
 //! What goes wrong with one request: whose fault it is, whether to try again, what to answer.
 
-use std::error::Error as _;
 use std::io;
 
 use headwater_placement::NoWorker;
@@ -67,30 +66,6 @@ impl Fault {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
             _ => Self::Unreachable,
-        }
-    }
-
-    /// The fault behind an exchange that failed before the answer's head.
-    pub(crate) fn of_exchange(
-        error: &hyper::Error,
-        connection: Connection,
-        body: impl FnOnce() -> Self,
-    ) -> Self {
-        if error.is_user() {
-            // The body that was being sent came from the client.
-            return body();
-        }
-        let cut = error.is_incomplete_message()
-            || error.is_canceled()
-            || error.is_closed()
-            || error
-                .source()
-                .is_some_and(<dyn std::error::Error>::is::<io::Error>);
-        match connection {
-            Connection::Shared => Self::StaleConnection,
-            Connection::Kept if cut => Self::StaleConnection,
-            Connection::Fresh if cut => Self::Closed,
-            Connection::Kept | Connection::Fresh => Self::Garbled,
         }
     }
 
@@ -197,15 +172,6 @@ impl Fault {
             Self::Upgrade => "this router passes no tunnels and no protocol upgrades on",
         }
     }
-}
-
-/// Whether a connection had carried a request before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Connection {
-    Fresh,
-    Kept,
-    /// It carries others at the same time, and ends by an error of its own.
-    Shared,
 }
 
 #[cfg(test)]

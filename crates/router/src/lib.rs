@@ -28,18 +28,26 @@
 mod router;
 
 mod answer;
+mod answer_body;
+mod answer_head;
 mod breaker;
+mod channel;
+mod chunks;
 mod client;
+mod come;
 mod dial;
+mod exchange;
 mod fault;
 mod head_scan;
 mod headers;
 mod held;
 mod inflight;
 mod key;
+mod line;
 mod pool;
 mod proxy;
 mod relay;
+mod request_head;
 mod retry;
 mod serve;
 mod spoken;

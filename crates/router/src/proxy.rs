@@ -14,23 +14,24 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::answer;
+use crate::answer_body::AnswerBody;
 use crate::breaker::Verdict;
+use crate::channel::{Channel, Connection};
 use crate::client::Turn;
 use crate::config::{BodyKey, On429};
 use crate::endpoint::Endpoint;
-use crate::fault::{Again, Connection, Fault};
+use crate::fault::{Again, Fault};
 use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
-use crate::load_header;
+use crate::load_header::{self, Asked};
 use crate::member::Health;
 use crate::model_pool::PoolId;
-use crate::pool::{Channel, Pool};
+use crate::pool::Pool;
 use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
-use crate::telemetry::Ending;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
@@ -50,6 +51,8 @@ type Answered = (response::Parts, Box<Relay>);
 struct Outgoing {
     head: request::Parts,
     upload: Upload,
+    /// Whether workers are asked for their load, and by whom.
+    asked: Option<Asked>,
 }
 
 /// How one worker took a request.
@@ -98,7 +101,13 @@ impl Proxy {
         let key = self.key(&head, &upload).await?;
         let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
-        let outgoing = Outgoing { head, upload };
+        let asks = self.shared.config.metrics.response_header;
+        let asked = asks.then(|| load_header::ask(&mut head.headers));
+        let outgoing = Outgoing {
+            head,
+            upload,
+            asked,
+        };
 
         let mut tried: Vec<WorkerId> = Vec::new();
         // What the client gets if no further worker does better: a worker's own refusal rather
@@ -156,7 +165,7 @@ impl Proxy {
     /// Tries one worker.
     async fn attempt(&self, placed: &Placed, mut guard: InFlight, outgoing: &Outgoing) -> Outcome {
         let endpoint = &placed.endpoint;
-        let (channel, response) = match self.exchange(endpoint, outgoing).await {
+        let (head, body) = match self.exchange(endpoint, outgoing).await {
             Ok(answer) => answer,
             Err(fault) => {
                 guard.fail();
@@ -164,30 +173,27 @@ impl Proxy {
                 return Outcome::Failed(fault);
             }
         };
-        self.learn(endpoint, verdict_of(response.status()), "status_5xx");
-        if has_enough(response.status()) && !endpoint.press(true) {
-            self.shared.press(endpoint, retry_after(response.headers()));
+        self.learn(endpoint, verdict_of(head.status), "status_5xx");
+        if has_enough(head.status) && !endpoint.press(true) {
+            self.shared.press(endpoint, retry_after(&head.headers));
         }
-        let cause = self.retry_status(response.status());
+        let cause = self.retry_status(head.status);
         if cause.is_some() {
             // Its place is free from now on, even if nobody else takes the request.
             guard.fail();
         }
-        let (parts, body) = response.into_parts();
         let relay = Box::new(Relay {
-            body,
-            answer: answer_of(parts.status),
-            ending: Ending::ClientGone,
+            tail: self.tail_of(&head, placed),
+            body: Some(body),
+            cut: None,
             cached_tokens: None,
-            tail: self.tail_of(&parts, placed),
+            answer: answer_of(head.status),
             guard,
-            channel: Some(channel),
-            upload: outgoing.upload.clone(),
             endpoint: Arc::clone(endpoint),
             shared: Arc::clone(&self.shared),
             pool: Rc::clone(&self.pool),
         });
-        let answered = (make_answer(parts, placed), relay);
+        let answered = (make_answer(head, placed), relay);
         match cause {
             None => {
                 outgoing.upload.forget();
@@ -220,7 +226,7 @@ impl Proxy {
         &self,
         endpoint: &Endpoint,
         outgoing: &Outgoing,
-    ) -> Result<(Channel, Response<Incoming>), Fault> {
+    ) -> Result<(response::Parts, AnswerBody), Fault> {
         if let Some(channel) = self.pool.take(endpoint).await {
             let sent = self
                 .send(channel, Connection::Kept, endpoint, outgoing)
@@ -241,31 +247,20 @@ impl Proxy {
 
     async fn send(
         &self,
-        mut channel: Channel,
+        channel: Channel,
         connection: Connection,
         endpoint: &Endpoint,
         outgoing: &Outgoing,
-    ) -> Result<(Channel, Response<Incoming>), Fault> {
-        let mut request = Request::new(outgoing.upload.attempt());
-        *request.method_mut() = outgoing.head.method.clone();
-        *request.uri_mut() = outgoing.head.uri.clone();
-        *request.headers_mut() = outgoing.head.headers.clone();
-        let wanted = self.shared.config.metrics.response_header;
-        let asked = wanted.then(|| load_header::ask(request.headers_mut()));
-        let sent = self.in_time(channel.send(request, endpoint)).await?;
-        let connection = match connection {
-            Connection::Kept if channel.is_shared() => Connection::Shared,
-            connection => connection,
-        };
-        let mut response = sent
-            .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
+    ) -> Result<(response::Parts, AnswerBody), Fault> {
+        let sent = channel.send(&outgoing.head, &outgoing.upload, endpoint, connection);
+        let (mut head, body) = self.in_time(sent).await??;
         endpoint.answered(self.shared.now());
-        if let Some(asked) = asked
-            && let Some(load) = load_header::take(response.headers_mut(), asked)
+        if let Some(asked) = outgoing.asked
+            && let Some(load) = load_header::take(&mut head.headers, asked)
         {
             self.shared.told_load(endpoint, load);
         }
-        Ok((channel, response))
+        Ok((head, body))
     }
 
     /// Waits for the head of an answer, for as long as is allowed.
