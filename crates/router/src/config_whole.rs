@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::{Config, PlacementConfig, WorkerConfig};
+use crate::config::{Config, WorkerConfig};
 use crate::config_file::NO_WORKERS;
+use crate::config_placement::PlacementConfig;
 use crate::config_pool::DiscoverConfig;
 use crate::model_pool;
 

@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::config::{TlsConfig, WorkerTlsConfig};
+use crate::config_limits::{TlsConfig, WorkerTlsConfig};
 use crate::error::RouterError;
 
 /// The protocols within TLS, the preferred one first.
