@@ -166,12 +166,12 @@ impl Relay {
         match &polled {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(frame))) => {
+                let ended = body.is_end_stream();
                 if let Some(tail) = &mut self.tail
                     && let Some(data) = frame.data_ref()
                 {
                     tail.usage.push(data);
                 }
-                let ended = body.is_end_stream();
                 self.first_byte();
                 if ended {
                     self.end();

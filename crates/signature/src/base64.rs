@@ -17,7 +17,7 @@ pub(crate) fn write_url(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result
         .try_for_each(|chunk| write_letters(f, chunk, '-', '_'))
 }
 
-/// Reads `N` bytes, 15 at most, out of their canonical padded text: `None` when the text has
+/// Reads `N` bytes out of their canonical padded text: `None` when the text has
 /// another length, a foreign letter, or bits set in its padding.
 #[inline]
 pub(crate) fn read_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
@@ -25,18 +25,25 @@ pub(crate) fn read_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     if text.len() != N.div_ceil(3) * 4 || padding.iter().any(|byte| *byte != b'=') {
         return None;
     }
-    let (mut bits, mut all) = (0_u128, 0);
-    for letter in letters {
-        let value = LETTERS[usize::from(*letter)];
-        all |= value;
-        bits = bits << 6 | u128::from(value & 63);
+    let mut bytes = [0; N];
+    let mut foreign = 0;
+    // Four letters are three bytes; groups do not wait for each other.
+    for (group, three) in letters.chunks(4).zip(bytes.chunks_mut(3)) {
+        let mut bits = 0_u32;
+        for letter in group {
+            let value = LETTERS[usize::from(*letter)];
+            foreign |= value;
+            bits = bits << 6 | u32::from(value & 63);
+        }
+        let [_, read @ ..] = (bits << (6 * (4 - group.len()))).to_be_bytes();
+        let (read, spare) = read.split_at_checked(three.len())?;
+        three.copy_from_slice(read);
+        // What is left over must be zero: one name has one text.
+        if spare.iter().any(|byte| *byte != 0) {
+            return None;
+        }
     }
-    let spare = 6 * letters.len() - 8 * N;
-    if all == FOREIGN || bits & ((1 << spare) - 1) != 0 {
-        return None;
-    }
-    let bits = (bits >> spare).to_be_bytes();
-    bits.last_chunk().copied()
+    (foreign != FOREIGN).then_some(bytes)
 }
 
 /// Whether `byte` is one of the 64 letters.
