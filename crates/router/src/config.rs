@@ -228,6 +228,27 @@ impl WorkerConfig {
     }
 }
 
+impl fmt::Display for Config {
+    /// What it is about, in a few words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pools = self.pools.iter();
+        let workers = pools.clone().map(|pool| pool.workers.len()).sum::<usize>();
+        let found = pools.map(|pool| pool.discover.len()).sum::<usize>();
+        let counts = [
+            (self.workers.len() + workers, "worker", "workers"),
+            (self.discover.len() + found, "discovery", "discoveries"),
+            (self.pools.len(), "pool", "pools"),
+        ];
+        for (count, one, several) in counts {
+            if count > 0 {
+                let word = if count == 1 { one } else { several };
+                write!(f, "{count} {word}, ")?;
+            }
+        }
+        write!(f, "policy {}", self.policy.as_str())
+    }
+}
+
 impl fmt::Display for BodyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,6 +1,7 @@
 //! What no single setting can tell: settings that do not go together.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use crate::config::{Config, WorkerConfig};
 use crate::config_file::NO_WORKERS;
@@ -18,11 +19,29 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
         let message = "this build cannot follow them; build with the feature `kv-events`";
         return Some(("kv_events".to_owned(), message.to_owned()));
     }
+    if let Some(problem) = of_itself(config) {
+        return Some(problem);
+    }
     let mut seen = Seen::default();
     of_placement("", &config.placement)
         .or_else(|| of_discover("", &config.discover))
         .or_else(|| seen.add("", &config.workers))
         .or_else(|| of_pools(config, &mut seen))
+}
+
+/// A router that is its own worker would ask itself for ever.
+fn of_itself(config: &Config) -> Option<(String, String)> {
+    let index = config.workers.iter().position(|worker| {
+        let host = worker.url.host();
+        let ip = host.parse::<IpAddr>().ok();
+        let here = config.listen.ip();
+        let same = ip == Some(here)
+            || here.is_unspecified()
+                && (host == "localhost" || ip.is_some_and(|ip| ip.is_loopback()));
+        same && worker.url.port() == config.listen.port()
+    })?;
+    let message = "this is where the router itself listens; give the engine's own port".to_owned();
+    Some((format!("workers[{index}]"), message))
 }
 
 fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {

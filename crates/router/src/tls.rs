@@ -199,7 +199,10 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn file_error(setting: &'static str, path: &Path, problem: &dyn fmt::Display) -> RouterError {
     RouterError::Tls {
-        message: format!("`{setting}`: cannot use `{}`: {problem}", path.display()),
+        message: format!(
+            "`{setting}`: cannot use `{}`: {problem}; name a PEM file that this process may read",
+            path.display()
+        ),
     }
 }
 
