@@ -208,8 +208,17 @@ mod tests {
 
     use super::*;
 
-    /// Reads chunks that come in the given pieces; gives the data and what follows the end.
-    fn read(pieces: &[&[u8]]) -> Result<(Vec<u8>, Option<Vec<u8>>, Chunks), Malformed> {
+    #[derive(Debug)]
+    struct Read {
+        data: Vec<u8>,
+        /// What followed the end, if it came.
+        rest: Option<Vec<u8>>,
+        trailers: Result<Option<HeaderMap>, Malformed>,
+        later: Result<Option<HeaderMap>, Malformed>,
+    }
+
+    /// Reads chunks that come in the given pieces.
+    fn read(pieces: &[&[u8]]) -> Result<Read, Malformed> {
         let mut chunks = Chunks::new();
         let mut data = Vec::new();
         let mut rest: Option<Vec<u8>> = None;
@@ -226,21 +235,24 @@ mod tests {
                 rest = Some(come.to_vec());
             }
         }
-        Ok((data, rest, chunks))
+        Ok(Read {
+            data,
+            rest,
+            trailers: chunks.trailers(),
+            later: chunks.trailers(),
+        })
     }
 
     fn check(text: &str, expected: Result<(&str, Option<&str>), Malformed>) {
         let bytes = text.as_bytes();
         for cut in 0..=bytes.len() {
             let found = read(&[&bytes[..cut], &bytes[cut..]]);
-            let found = found.map(|(data, rest, _)| (data, rest));
-            let wanted = expected
-                .as_ref()
-                .map_err(|_| Malformed)
-                .map(|(data, rest)| {
-                    let rest = rest.map(|rest| rest.as_bytes().to_vec());
-                    (data.as_bytes().to_vec(), rest)
-                });
+            let found = found.map(|read| (read.data, read.rest));
+            let wanted = expected.as_ref().map_err(|_| Malformed);
+            let wanted = wanted.map(|(data, rest)| {
+                let rest = rest.map(|rest| rest.as_bytes().to_vec());
+                (data.as_bytes().to_vec(), rest)
+            });
             assert_eq!(found, wanted, "{text:?} cut at {cut}");
         }
     }
@@ -270,11 +282,11 @@ mod tests {
 
     #[test]
     fn trailers_are_given_once() {
-        let (_, _, mut chunks) = read(&[b"0\r\nX-Sum: 7\r\n\r\n"]).unwrap();
-        assert_eq!(chunks.trailers().unwrap().unwrap()["x-sum"], "7");
-        assert_eq!(chunks.trailers(), Ok(None));
-        let (_, _, mut bad) = read(&[b"0\r\nno trailer\r\n\r\n"]).unwrap();
-        assert_eq!(bad.trailers(), Err(Malformed));
+        let read_one = read(&[b"0\r\nX-Sum: 7\r\n\r\n"]).unwrap();
+        assert_eq!(read_one.trailers.unwrap().unwrap()["x-sum"], "7");
+        assert_eq!(read_one.later, Ok(None));
+        let bad = read(&[b"0\r\nno trailer\r\n\r\n"]).unwrap();
+        assert_eq!(bad.trailers, Err(Malformed));
     }
 
     #[test]
@@ -310,9 +322,9 @@ mod tests {
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
-            let (data, rest, _) = read(&pieces).unwrap();
-            prop_assert_eq!(data, parts.concat());
-            prop_assert_eq!(rest, Some(Vec::new()));
+            let found = read(&pieces).unwrap();
+            prop_assert_eq!(found.data, parts.concat());
+            prop_assert_eq!(found.rest, Some(Vec::new()));
         }
 
         #[test]

@@ -147,7 +147,8 @@ impl fmt::Display for RouterError {
 impl Error for RouterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Bind { source, .. } | Self::Thread { source } => Some(source),
+            // Its words stand in the message already, before what to do.
+            Self::Bind { .. } | Self::Thread { .. } => None,
             Self::AdminToken { .. } | Self::Placement { .. } | Self::Tls { .. } => None,
         }
     }

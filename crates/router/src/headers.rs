@@ -33,7 +33,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named = named_by_connection(headers);
     // One walk finds what to remove: looking for eight names costs more than most requests need.
     let mut present = [false; HOPS];
-    for name in headers.keys() {
+    for name in headers.keys().filter(|name| may_be_of_hop(name)) {
         if let Some(index) = HOP_BY_HOP.iter().position(|hop| hop == name)
             && let Some(flag) = present.get_mut(index)
         {
@@ -46,6 +46,19 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in named {
         headers.remove(name);
     }
+}
+
+/// Whether a name begins as one of `HOP_BY_HOP` does: most names need no further look.
+fn may_be_of_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str().as_bytes(),
+        [b'c', b'o', b'n', b'n', ..]
+            | [b'k', b'e', ..]
+            | [b'p', b'r', ..]
+            | [b't', b'e']
+            | [b't', b'r', ..]
+            | [b'u', b'p', ..]
+    )
 }
 
 /// What `Connection` names beyond its own words. Framing and the host cannot be named away:
@@ -194,6 +207,11 @@ mod tests {
             ],
             &["content-length", "host"],
         );
+    }
+
+    #[test]
+    fn every_name_of_one_hop_gets_a_look() {
+        assert!(HOP_BY_HOP.iter().all(may_be_of_hop));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use tracing_subscriber::EnvFilter;
 
 use command::{Command, Files, Origin};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,12 +1,12 @@
 //! Connections to workers: one thread's own, kept for a moment after each answer.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::channel::Channel;
 use crate::come::Arena;
@@ -14,8 +14,9 @@ use crate::endpoint::Endpoint;
 use crate::fault::Fault;
 use crate::shared::Shared;
 
-/// Engines behind uvicorn close a connection after 5 s; leave before they do.
-const IDLE_TIME: Duration = Duration::from_secs(4);
+/// Sweeps that an idle connection sees, half a second each: engines behind uvicorn close a
+/// connection after 5 s, and this leaves before they do.
+const IDLE_SWEEPS: u64 = 8;
 
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 
@@ -26,12 +27,14 @@ const MOST_IDLE: usize = 1_024;
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     arena: Rc<Arena>,
+    sweeps: Cell<u64>,
     idle: RefCell<BTreeMap<u64, Vec<Idle>>>,
 }
 
 struct Idle {
     channel: Channel,
-    since: Instant,
+    /// In sweeps: reading a clock would cost more than all of this.
+    since: u64,
 }
 
 impl Pool {
@@ -39,6 +42,7 @@ impl Pool {
         Self {
             shared,
             arena: Rc::default(),
+            sweeps: Cell::new(0),
             idle: RefCell::default(),
         }
     }
@@ -72,7 +76,7 @@ impl Pool {
             return Some(channel);
         }
         let latest = idle.pop()?;
-        if latest.since.elapsed() < IDLE_TIME {
+        if self.sweeps.get() - latest.since < IDLE_SWEEPS {
             return Some(latest.channel);
         }
         // The others have waited even longer.
@@ -89,22 +93,24 @@ impl Pool {
         let idle = pool.entry(endpoint.serial).or_default();
         let same = |kept: &&mut Idle| kept.channel.shares_with(&channel);
         if let Some(kept) = idle.iter_mut().find(same) {
-            kept.since = Instant::now();
+            kept.since = self.sweeps.get();
             return;
         }
         if idle.len() < MOST_IDLE {
             idle.push(Idle {
                 channel,
-                since: Instant::now(),
+                since: self.sweeps.get(),
             });
         }
     }
 
-    /// Closes what has been idle for too long; called every second or so.
+    /// Closes what has been idle for too long; called twice a second.
     pub(crate) fn sweep(&self) {
+        let sweeps = self.sweeps.get() + 1;
+        self.sweeps.set(sweeps);
         self.idle.borrow_mut().retain(|_, idle| {
             idle.retain_mut(|kept| {
-                let used = !kept.channel.is_alone() || kept.since.elapsed() < IDLE_TIME;
+                let used = !kept.channel.is_alone() || sweeps - kept.since < IDLE_SWEEPS;
                 used && kept.channel.is_open()
             });
             !idle.is_empty()

@@ -403,7 +403,7 @@ fn make_answer(mut head: response::Parts, placed: &Placed) -> response::Parts {
         matched_tokens: placed.matched_tokens,
         reason: placed.reason.as_str(),
     };
-    if let Ok(value) = HeaderValue::try_from(route.to_string()) {
+    if let Ok(value) = HeaderValue::try_from(route.header()) {
         head.headers.insert(ROUTE, value);
     }
     head

@@ -105,6 +105,7 @@ impl Relay {
         match self.cut {
             Some(Cut::ByWorker) => Ending::WorkerCut,
             None if self.body.is_none() => Ending::Complete,
+            None if self.shared.is_over() => Ending::RouterStopped,
             Some(_) | None => Ending::ClientGone,
         }
     }
@@ -114,7 +115,6 @@ impl Relay {
         let Some(body) = self.body.take() else {
             return;
         };
-        self.first_byte();
         self.learn_cached();
         match self.answer {
             Answer::Given => {
@@ -134,6 +134,7 @@ impl Relay {
         let Some(tail) = self.tail.take() else {
             return;
         };
+        self.first_byte();
         if let Some(tokens) = tail.usage.cached_tokens() {
             self.guard.cached(tokens);
             self.cached_tokens = Some(tokens);
@@ -172,9 +173,10 @@ impl Relay {
                 {
                     tail.usage.push(data);
                 }
-                self.first_byte();
                 if ended {
                     self.end();
+                } else {
+                    self.first_byte();
                 }
             }
             Poll::Ready(Some(Err(cut))) => {

@@ -42,8 +42,7 @@ pub(crate) fn write(head: &request::Parts, host: &HeaderValue, sent: Sent) -> By
         text.extend_from_slice(part.as_bytes());
     }
     line(&mut text, &HOST, host.as_bytes());
-    let own = [HOST, CONTENT_LENGTH, TRANSFER_ENCODING];
-    for (name, value) in head.headers.iter().filter(|(name, _)| !own.contains(name)) {
+    for (name, value) in head.headers.iter().filter(|(name, _)| !is_our_own(name)) {
         line(&mut text, name, value.as_bytes());
     }
     match sent {
@@ -54,6 +53,17 @@ pub(crate) fn write(head: &request::Parts, host: &HeaderValue, sent: Sent) -> By
     }
     text.extend_from_slice(b"\r\n");
     text.into()
+}
+
+/// Whether a header is written by this router and not taken from the client.
+fn is_our_own(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    match name.as_bytes() {
+        [b'h' | b'c' | b't', ..] => [HOST, CONTENT_LENGTH, TRANSFER_ENCODING]
+            .iter()
+            .any(|own| own == name),
+        _ => false,
+    }
 }
 
 fn line(text: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {

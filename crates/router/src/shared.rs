@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
+    /// The time for streams to finish is over.
+    over: AtomicBool,
     /// There may be workers whose breaker is not closed.
     suspects: AtomicBool,
     pools: Vec<ModelPool>,
@@ -84,6 +86,7 @@ impl Shared {
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             suspects: AtomicBool::new(false),
             pools,
             config,
@@ -91,7 +94,12 @@ impl Shared {
     }
 
     pub(crate) fn now(&self) -> At {
-        let micros = self.started.elapsed().as_micros();
+        self.at(Instant::now())
+    }
+
+    /// A moment as placement counts it.
+    pub(crate) fn at(&self, moment: Instant) -> At {
+        let micros = moment.saturating_duration_since(self.started).as_micros();
         At::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
@@ -131,7 +139,7 @@ impl Shared {
     ) -> Result<Place, NoWorker> {
         let id = RequestId(self.next_request.fetch_add(1, Relaxed));
         let began = Instant::now();
-        let at = self.now();
+        let at = self.at(began);
         let found = self.roster(pool).place(at, request, id);
         self.counters
             .decision_time
@@ -172,6 +180,15 @@ impl Shared {
     pub(crate) fn observe(&self, pool: PoolId, event: &Event<'_>) {
         let at = self.now();
         self.roster(pool).observe(at, event);
+    }
+
+    /// An answer began, and ended if it did at once.
+    pub(crate) fn observe_at(&self, moment: Instant, pool: PoolId, events: &[Event<'_>]) {
+        let at = self.at(moment);
+        let mut roster = self.roster(pool);
+        for event in events {
+            roster.observe(at, event);
+        }
     }
 
     /// Notes how a worker is; logs when that is news.
@@ -273,6 +290,15 @@ impl Shared {
     /// From now on `/readyz` fails.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Relaxed);
+    }
+
+    /// From now on the end of a stream is this router's doing.
+    pub(crate) fn cut_off(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     pub(crate) fn is_draining(&self) -> bool {
