@@ -7,7 +7,8 @@ use hyper::client::conn::http1;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper_util::rt::TokioIo;
 
-use crate::config::{WorkerConfig, WorkerTlsConfig};
+use crate::config::WorkerConfig;
+use crate::config_limits::WorkerTlsConfig;
 use crate::config_telemetry::TracesConfig;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;

@@ -3,8 +3,9 @@
 use headwater_placement::Policy;
 use serde::Deserialize;
 
-use crate::config::{PlacementConfig, WorkerConfig};
+use crate::config::WorkerConfig;
 use crate::config_file;
+use crate::config_placement::PlacementConfig;
 use crate::config_value as value;
 
 /// Workers that serve what the rule matches; what no pool matches goes to the others.

@@ -1,5 +1,5 @@
-//! What is told of single requests, and what engines tell of their caches, as a configuration
-//! has it.
+//! What is told of single requests, and what engines tell of their load and caches, as a
+//! configuration has it.
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;
@@ -38,6 +38,23 @@ pub struct TracesConfig {
     pub service: String,
 }
 
+/// Where a worker's load is read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct MetricsConfig {
+    /// What is asked for. Default `/metrics`.
+    #[serde(deserialize_with = "value::path")]
+    pub path: String,
+    /// How often, in milliseconds, give or take a tenth. Default 500.
+    #[serde(deserialize_with = "value::interval_ms")]
+    pub interval_ms: u64,
+    /// Whether workers are asked to tell their load with each answer as well (ORCA).
+    pub response_header: bool,
+    /// Whether `cached_tokens` is looked for in the last 4 KiB of each answer. Default: no.
+    pub cached_tokens: bool,
+}
+
 /// Where engines publish KV events (ZeroMQ). Needs a build with the feature `kv-events`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +78,17 @@ impl Default for TracesConfig {
             ca: None,
             sample: 0.01,
             service: "headwater-router".to_owned(),
+        }
+    }
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        Self {
+            path: "/metrics".to_owned(),
+            interval_ms: 500,
+            response_header: false,
+            cached_tokens: false,
         }
     }
 }

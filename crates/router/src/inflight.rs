@@ -60,7 +60,9 @@ impl InFlight {
     }
 
     /// The engine said how many tokens of the prompt it had found in its cache.
-    pub(crate) fn cached(&self, tokens: u32) {
+    pub(crate) fn cached(&mut self, tokens: u32) {
+        // Placement asks what came first.
+        self.first_byte();
         if self.stage == Stage::Streaming {
             let (worker, request) = (self.worker, self.request);
             let cached = Event::Cached {

@@ -18,7 +18,8 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 
-use crate::config::{WorkerConfig, WorkerTlsConfig};
+use crate::config::WorkerConfig;
+use crate::config_limits::WorkerTlsConfig;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::endpoint_slices::{SliceList, Wanted};

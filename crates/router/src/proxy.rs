@@ -18,7 +18,8 @@ use crate::answer_body::AnswerBody;
 use crate::breaker::Verdict;
 use crate::channel::{Channel, Connection};
 use crate::client::Turn;
-use crate::config::{BodyKey, On429};
+use crate::config::BodyKey;
+use crate::config_failure::On429;
 use crate::endpoint::Endpoint;
 use crate::fault::{Again, Fault};
 use crate::head_scan::Head;
@@ -32,7 +33,6 @@ use crate::pool::Pool;
 use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
-use crate::telemetry::Ending;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
@@ -184,12 +184,11 @@ impl Proxy {
             guard.fail();
         }
         let relay = Box::new(Relay {
+            tail: self.tail_of(&head, placed),
             body: Some(body),
             cut: None,
-            answer: answer_of(head.status),
-            ending: Ending::ClientGone,
             cached_tokens: None,
-            tail: self.tail_of(&head, placed),
+            answer: answer_of(head.status),
             guard,
             endpoint: Arc::clone(endpoint),
             shared: Arc::clone(&self.shared),

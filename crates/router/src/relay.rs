@@ -38,7 +38,6 @@ pub(crate) struct Relay {
     pub(crate) body: Option<AnswerBody>,
     pub(crate) cut: Option<Cut>,
     pub(crate) answer: Answer,
-    pub(crate) ending: Ending,
     pub(crate) cached_tokens: Option<u32>,
     /// Of an answer that may say what was cached, its end.
     pub(crate) tail: Option<Box<Tail>>,
@@ -101,12 +100,21 @@ impl Relay {
         }
     }
 
+    /// How it ended, or did until now.
+    fn ending(&self) -> Ending {
+        match self.cut {
+            Some(Cut::ByWorker) => Ending::WorkerCut,
+            None if self.body.is_none() => Ending::Complete,
+            None if self.shared.is_over() => Ending::RouterStopped,
+            Some(_) | None => Ending::ClientGone,
+        }
+    }
+
     /// All of it has come: the request is over and its connection free.
     fn end(&mut self) {
         let Some(body) = self.body.take() else {
             return;
         };
-        self.ending = Ending::Complete;
         self.learn_cached();
         match self.answer {
             Answer::Given => {
@@ -144,7 +152,6 @@ impl Relay {
         self.cut = Some(cut);
         self.guard.fail();
         if cut == Cut::ByWorker {
-            self.ending = Ending::WorkerCut;
             self.shared.counters.upstream_errors.add("cut_short");
             self.endpoint.cut();
             self.shared
@@ -209,7 +216,7 @@ impl Drop for Download {
         let (ending, cached_tokens) = match &mut self.from {
             From::Worker(relay) => {
                 relay.close();
-                (relay.ending, relay.cached_tokens)
+                (relay.ending(), relay.cached_tokens)
             }
             From::Router(text) if text.is_end_stream() => (Ending::Complete, None),
             From::Router(_) => (Ending::ClientGone, None),

@@ -230,6 +230,14 @@ impl Thread {
         while !self.clients.borrow().is_empty() && Instant::now() < deadline {
             sleep(Duration::from_millis(10)).await;
         }
+        let left = self.clients.borrow().len();
+        if left > 0 {
+            self.proxy.shared.cut_off();
+            tracing::warn!(
+                connections = left,
+                "cut off: they took longer than `drain_seconds`"
+            );
+        }
     }
 }
 

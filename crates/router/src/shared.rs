@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
+    /// The time for streams to finish is over.
+    over: AtomicBool,
     /// There may be workers whose breaker is not closed.
     suspects: AtomicBool,
     pools: Vec<ModelPool>,
@@ -84,6 +86,7 @@ impl Shared {
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             suspects: AtomicBool::new(false),
             pools,
             config,
@@ -287,6 +290,15 @@ impl Shared {
     /// From now on `/readyz` fails.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Relaxed);
+    }
+
+    /// From now on the end of a stream is this router's doing.
+    pub(crate) fn cut_off(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     pub(crate) fn is_draining(&self) -> bool {

@@ -93,6 +93,8 @@ pub(crate) enum Ending {
     ClientGone,
     /// The worker broke off after the answer had begun.
     WorkerCut,
+    /// The router ended, and with it the time that streams may take to finish.
+    RouterStopped,
 }
 
 impl Ending {
@@ -102,6 +104,7 @@ impl Ending {
             Self::Complete => "complete",
             Self::ClientGone => "client_gone",
             Self::WorkerCut => "worker_cut",
+            Self::RouterStopped => "router_stopped",
         }
     }
 }

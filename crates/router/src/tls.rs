@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::config::{TlsConfig, WorkerTlsConfig};
+use crate::config_limits::{TlsConfig, WorkerTlsConfig};
 use crate::error::RouterError;
 
 /// The protocols within TLS, the preferred one first.
@@ -199,7 +199,10 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn file_error(setting: &'static str, path: &Path, problem: &dyn fmt::Display) -> RouterError {
     RouterError::Tls {
-        message: format!("`{setting}`: cannot use `{}`: {problem}", path.display()),
+        message: format!(
+            "`{setting}`: cannot use `{}`: {problem}; name a PEM file that this process may read",
+            path.display()
+        ),
     }
 }
 

@@ -15,13 +15,17 @@ use crate::shared::Shared;
 /// More text than this is no metrics page.
 const LARGEST_SCRAPE: usize = 4 << 20;
 
+/// Long: a busy engine answers late.
+const SCRAPE_TIME: Duration = Duration::from_secs(5);
+
 /// Nor is this an answer about health.
 const LARGEST_HEALTH: usize = 64 << 10;
 
 /// Reads a worker's load for as long as it is known.
 pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.metrics;
-    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
+    let of = (Arc::clone(&shared), Arc::clone(&endpoint));
+    let mut probe = Probe::new(of, &settings.path, SCRAPE_TIME);
     let mut jitter = Jitter::new(&endpoint);
     loop {
         match scrape(&mut probe).await {
@@ -39,7 +43,9 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
 /// Asks a worker for its health for as long as it is known.
 pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.health;
-    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
+    let of = (Arc::clone(&shared), Arc::clone(&endpoint));
+    let patience = Duration::from_millis(settings.timeout_ms);
+    let mut probe = Probe::new(of, &settings.path, patience);
     let mut jitter = Jitter::new(&endpoint);
     loop {
         let asked = shared.now();

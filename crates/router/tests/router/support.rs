@@ -78,6 +78,11 @@ pub(crate) struct Worker {
     pub(crate) connections: AtomicUsize,
     /// Connections that are open now.
     pub(crate) open: AtomicUsize,
+    /// Whether it answers who asks for its health.
+    pub(crate) is_idle: AtomicBool,
+    pub(crate) health_checks: AtomicUsize,
+    /// Bytes of a flood that were taken.
+    pub(crate) flooded: AtomicUsize,
     pub(crate) events: Semaphore,
     pub(crate) finish: Notify,
     accepting: Mutex<Option<JoinHandle<()>>>,
@@ -101,6 +106,9 @@ impl Worker {
             left: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+            is_idle: AtomicBool::new(true),
+            health_checks: AtomicUsize::new(0),
+            flooded: AtomicUsize::new(0),
             events: Semaphore::new(0),
             finish: Notify::new(),
             accepting: Mutex::default(),
@@ -172,6 +180,13 @@ impl Worker {
         loop {
             let head = conn.head().await?;
             let path = head.split(' ').nth(1)?.to_owned();
+            if path == "/health" {
+                self.health_checks.fetch_add(1, SeqCst);
+            }
+            if path == "/health" && !self.is_idle.load(SeqCst) {
+                conn.fill().await;
+                return None;
+            }
             if path == "/health" {
                 let status = self.health.load(SeqCst);
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n"))
@@ -246,6 +261,7 @@ impl Worker {
                 let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
                 while open.is_some() {
                     open = conn.send(&chunk).await;
+                    self.flooded.fetch_add(chunk.len(), SeqCst);
                 }
                 self.left.fetch_add(1, SeqCst);
                 None

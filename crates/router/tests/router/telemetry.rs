@@ -119,6 +119,23 @@ async fn a_trace_says_how_its_answer_ended() {
 }
 
 #[tokio::test]
+async fn a_trace_says_that_the_router_ended_first() {
+    let (worker, collector) = (Worker::start().await, Worker::start().await);
+    let endpoint = collector.url();
+    let settings = format!("drain_seconds: 0\ntraces: {{endpoint: '{endpoint}', sample: 1}}\n");
+    let mut router = Running::start(&[&worker], &settings);
+    worker.does(Act::Stream);
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", conn.response_head()).await.unwrap();
+    router.stop();
+    router.ended().await;
+    let told = spans(&collector);
+    let ended = attribute(&told[0], "headwater.ended");
+    assert_eq!(ended["stringValue"], "router_stopped");
+}
+
+#[tokio::test]
 async fn what_an_engine_had_cached_is_read_from_the_end_of_its_answer() {
     const ANSWER: &str = r#"{"choices":[{"text":"\"usage\":{\"cached_tokens\":9}"}],"usage":{"prompt_tokens":1029,"prompt_tokens_details":{"cached_tokens":1008}}}"#;
     let (worker, collector) = (Worker::start().await, Worker::start().await);
