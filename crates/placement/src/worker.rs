@@ -6,7 +6,7 @@ use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
 use crate::id::{At, Generation, WorkerId};
 use crate::rate::{Rate, Sample};
-use crate::residency::{Slot, Stamp, Wear};
+use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
 use crate::watermark::Watermark;
 
@@ -306,9 +306,6 @@ pub(crate) enum Found {
     /// One that was believed to be gone was there.
     Kept,
 }
-
-/// Tokens of one unit of a stamp.
-const UNIT: u64 = 16;
 
 /// What a worker bears at the beginning of its slow start.
 const FIRST_SHARE: f64 = 0.1;
