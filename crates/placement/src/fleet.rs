@@ -40,6 +40,8 @@ pub struct Fleet {
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
     pub(crate) dispatches: u64,
+    /// Until when a worker that has come back may draw what went elsewhere meanwhile.
+    pub(crate) draws_until: At,
     /// When the latest event was.
     pub(crate) latest: At,
 }
@@ -65,6 +67,7 @@ impl Fleet {
             typical_ms,
             hears_of_caches: false,
             dispatches: 0,
+            draws_until: At::default(),
             latest: At::default(),
             settings,
         })
@@ -153,6 +156,9 @@ impl Fleet {
             let home = survey.home();
             home.is_some_and(|home| home.gauge.slot == choice.prospect.gauge.slot)
         };
+        if survey.drawn == Some(choice.prospect.gauge.slot) {
+            return Reason::Home;
+        }
         match (choice.prospect.belief.ground, sought.by) {
             (Ground::Resident, _) => Reason::Resident,
             (Ground::Echo, _) => Reason::Echo,

@@ -6,6 +6,7 @@ use crate::event::{Event, PrefixName, Report, WorkerState};
 use crate::fleet::Fleet;
 use crate::flight::{Flight, Stage, Tested};
 use crate::hold::{Asked, Held};
+use crate::homecoming::Return;
 use crate::id::{At, Generation, RequestId, WorkerId};
 use crate::name::Name;
 use crate::rate::Sample;
@@ -127,8 +128,13 @@ impl Fleet {
             true => Beside::Warm,
             false => Beside::Nobody,
         };
+        let birth = self.residency.next_birth();
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.begin_serving(at, beside);
+            worker.returned = (beside == Beside::Warm).then_some(Return { at, birth });
+        }
+        if beside == Beside::Warm {
+            self.draws_until = self.draws_until.max(at.after(self.settings.draw_for));
         }
     }
 

@@ -168,6 +168,7 @@ mod ring;
 
 // what waits for its turn,
 mod hold;
+mod homecoming;
 
 // and what is remembered.
 mod crew;

@@ -36,6 +36,17 @@ pub(crate) struct PlaceId {
     born: u32,
 }
 
+/// Counts places in the order in which they were made, wrapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Birth(u32);
+
+impl Birth {
+    /// Whether this came earlier, as far as a count that wraps can tell.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        other.0.wrapping_sub(self.0).wrapping_sub(1) < u32::MAX / 2
+    }
+}
+
 /// A worker that is believed to hold a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
@@ -46,6 +57,13 @@ pub(crate) struct Holder {
     /// When it was last written.
     pub(crate) stamp: Stamp,
     place: PlaceId,
+}
+
+impl Holder {
+    /// When it came to be believed.
+    pub(crate) fn birth(&self) -> Birth {
+        Birth(self.place.born)
+    }
 }
 
 /// How far a belief has come.
@@ -272,6 +290,11 @@ impl Residency {
         while let Some(oldest) = self.oldest(slot) {
             self.drop_place(oldest);
         }
+    }
+
+    /// The birth of the next place.
+    pub(crate) fn next_birth(&self) -> Birth {
+        Birth(self.births.wrapping_add(1))
     }
 
     /// Names in the table.

@@ -43,7 +43,8 @@ pub struct Conditions {
     pub echoes: Echoes,
     /// Whether routers hear from the workers' engines.
     pub reports: Reports,
-    /// Milliseconds between two of these reports; 500 is what our router does.
+    /// Milliseconds between two of these reports; 500 is what our router does. With 0 a router
+    /// knows the load at each decision.
     pub report_every_ms: f64,
     /// Settings of our placement.
     pub settings: Settings,

@@ -17,6 +17,7 @@ impl Run<'_> {
         let Some(router) = self.router_for(request) else {
             return self.again(request, tries);
         };
+        self.look(router);
         let verdict = self.ask(router, |router, world| router.route(world, request));
         match verdict {
             Some(Verdict::Send(route)) => self.dispatch(request, router, route),
@@ -114,6 +115,7 @@ impl Run<'_> {
             .get(router)
             .is_some_and(|router| router.held > 0)
         {
+            self.look(router);
             let Some((request, route)) = self.ask(router, super::Router::release).flatten() else {
                 break;
             };
@@ -220,12 +222,5 @@ impl Run<'_> {
             router.hear(world, &News::Finished { worker, request });
         });
         self.end(request);
-    }
-
-    /// Tells every router at work.
-    pub(super) fn tell_all(&mut self, news: &News) {
-        for router in 0..self.routers.len() {
-            self.ask(router, |router, world| router.hear(world, news));
-        }
     }
 }
