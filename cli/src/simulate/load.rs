@@ -195,7 +195,6 @@ fn set(settings: &mut Settings, name: &str, value: &str) -> anyhow::Result<()> {
         "miss_factor" => settings.miss_factor = value.parse()?,
         "congestion_factor" => settings.congestion_factor = value.parse()?,
         "active_ms" => settings.active_ms = value.parse()?,
-        "max_drift" => settings.max_drift = value.parse()?,
         "near_tie_ms" => settings.near_tie_ms = value.parse()?,
         "draw_ms" => settings.draw_ms = value.parse()?,
         "draw_for_s" => settings.draw_for = Duration::from_secs(value.parse()?),

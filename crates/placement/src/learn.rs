@@ -449,6 +449,11 @@ impl Fleet {
     fn reported(&mut self, at: At, id: WorkerId, report: Report) {
         if let Some(worker) = self.workers.get_mut(id) {
             worker.take(at, report, self.typical_ms, &self.settings);
+            if let Some(tokens) = worker.crowding() {
+                let (slot, wear) = (worker.slot, worker.wear());
+                self.residency.crowd(slot, wear.now, tokens);
+                self.residency.fit(slot, wear.room());
+            }
         }
     }
 }

@@ -206,6 +206,16 @@ impl Residency {
         }
     }
 
+    /// Other routers' requests have put so many tokens into the worker's cache.
+    pub(crate) fn crowd(&mut self, slot: Slot, now: Stamp, tokens: u32) {
+        self.births = self.births.wrapping_add(1);
+        let name = Name::of_others(u64::from(self.births) << 16 | u64::from(slot.0));
+        self.store(name, slot, now);
+        if let Some(holder) = self.holder(name, slot) {
+            self.charge(holder.place, tokens);
+        }
+    }
+
     /// These are one prompt's, the longest first: what it uses of prefixes in between, named by
     /// earlier prompts, is from now on the account of the longer one, as it is in use as long as
     /// that one is.

@@ -165,7 +165,7 @@ fn what_was_sent_since_pushes_a_prefix_out() {
         Reason::Resident
     );
     // idle, it goes once the cache is full of what was used since.
-    world.serve(&signed(&prompt(4, 70_001), 45));
+    world.serve(&signed(&prompt(4, 80_000), 45));
     assert_eq!(
         world.place(&signed(&text, 42)).unwrap().reason,
         Reason::Home
