@@ -239,12 +239,10 @@ impl Fleet {
             return f64::MIN;
         }
         let (there, here) = (self.offer(held, busy), self.offer(held, idle));
-        // It waits there itself, and does not come before itself.
-        let mut others = busy.own.held;
-        others.remove(held.prefill_us);
-        let ahead = busy.sent_ms(at) + others.ahead(self.settings.order).of(there.prefill_ms);
+        // All that waits there, not only what goes before it: the rest would wait for it.
+        let ahead = busy.pending_ms(at) - held.prefill_us as f64 / 1_000.0;
         let active = |w: &Worker| self.settings.active_ms * f64::from(w.in_flight(at)) / w.weight;
-        let stay = ahead + active(busy) + factor * there.prefill_ms;
+        let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms;
         stay - (idle.pending_ms(at) + active(idle) + factor * here.prefill_ms)
     }
 
