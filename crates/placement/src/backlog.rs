@@ -44,7 +44,7 @@ impl Backlog {
         match order {
             Order::Shortest => self.shorter(),
             Order::Fifo | Order::Off => Ahead {
-                ms: [self.total_us() as f64 / 1_000.0; CLASSES],
+                ms: [in_ms(self.total_us()); CLASSES],
             },
         }
     }
@@ -54,17 +54,18 @@ impl Backlog {
         let mut shorter_us = 0;
         for (ms, own_us) in ahead.ms.iter_mut().zip(self.by_class) {
             // Of its own class half are shorter.
-            *ms = (shorter_us + own_us / 2) as f64 / 1_000.0;
+            *ms = in_ms(shorter_us + own_us / 2);
             shorter_us += own_us;
         }
         ahead
     }
 }
 
-/// Milliseconds of waiting work that come before a new request, by its class.
+/// Milliseconds of waiting work that come before a new request, by its class. Every decision
+/// reads one of every worker, so it is kept small.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ahead {
-    ms: [f64; CLASSES],
+    ms: [f32; CLASSES],
 }
 
 impl Ahead {
@@ -75,8 +76,12 @@ impl Ahead {
             reason = "not negative; `as` saturates"
         )]
         let class = class_of((prefill_ms * 1_000.0) as u64);
-        self.ms[class]
+        f64::from(self.ms[class])
     }
+}
+
+fn in_ms(us: u64) -> f32 {
+    us as f32 / 1_000.0
 }
 
 fn class_of(prefill_us: u64) -> usize {
