@@ -111,6 +111,8 @@ struct Place {
     /// Whose failure takes the belief back; meaningless once it is confirmed.
     by: RequestId,
     born: u32,
+    /// For a conversation, the tokens of the latest prompt that was sent there.
+    prompt_tokens: u32,
 }
 
 /// The table.
@@ -163,6 +165,19 @@ impl Residency {
             self.write(place, Some(by), firmness, wear.now);
         }
         (place, fresh)
+    }
+
+    /// A conversation's prompt of so many tokens was sent there.
+    pub(crate) fn note_prompt(&mut self, place: PlaceId, tokens: u32) {
+        let found = self.places.get_mut(place.at);
+        if let Some(place) = found.filter(|found| found.born == place.born) {
+            place.prompt_tokens = tokens;
+        }
+    }
+
+    /// Tokens of the latest prompt of a conversation that was sent there.
+    pub(crate) fn prompt_tokens(&self, holder: &Holder) -> Option<u32> {
+        self.place(holder.place).map(|place| place.prompt_tokens)
     }
 
     /// The engine says that it has this prefix.
@@ -250,6 +265,7 @@ impl Residency {
             slot,
             by,
             born,
+            prompt_tokens: 0,
         };
         let at = self.places.push(slot.index(), new);
         let place = PlaceId { at, born };
