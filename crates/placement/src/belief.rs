@@ -102,10 +102,7 @@ impl Fleet {
     pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
         self.each_named(sought, |name, tokens, ground| {
             for holder in self.residency.holders(name) {
-                let fresh = |w: &Worker| w.wear().spares(holder.stamp);
-                if tokens > beliefs.get(holder.slot).tokens
-                    && self.workers.at(holder.slot).is_some_and(fresh)
-                {
+                if holder.fresh {
                     beliefs.raise(holder.slot, tokens, ground);
                 }
             }
@@ -134,9 +131,8 @@ impl Fleet {
     }
 
     fn holds(&self, name: Name, worker: &Worker, least: Firmness) -> bool {
-        let holders = self.residency.holders(name).iter();
-        let mut here = holders.filter(|h| h.slot == worker.slot && h.firmness >= least);
-        here.any(|h| worker.wear().spares(h.stamp))
+        let mut holders = self.residency.holders(name).iter();
+        holders.any(|h| h.slot == worker.slot && h.firmness >= least && h.fresh)
     }
 
     /// Calls with every name that the request can be found by, the longest first.
@@ -187,7 +183,7 @@ impl Fleet {
             let Some(holder) = self.residency.holders(name).iter().find(here) else {
                 continue;
             };
-            if wear.spares(holder.stamp) {
+            if holder.fresh {
                 ages.believed = Some((tokens, wear.age(holder.stamp)));
                 return ages;
             }

@@ -7,7 +7,7 @@
 use headwater_signature::RouteEcho;
 
 use crate::fleet::Fleet;
-use crate::residency::{Holder, Slot};
+use crate::residency::{Firmness, Slot};
 use crate::sought::Sought;
 use crate::worker::Worker;
 
@@ -16,7 +16,7 @@ use crate::worker::Worker;
 pub(crate) struct Echoes {
     /// Share of the latest conversations' requests that had one, in units of 1/65,536.
     usual: u32,
-    /// Share of the latest of our own turns that were still in the cache when they came back.
+    /// Share of the latest of our own turns' tokens that was still there when they came back.
     fresh: u32,
 }
 
@@ -45,49 +45,55 @@ impl Echoes {
 }
 
 /// An average over some 64 requests.
-fn averaged(share: u32, now: bool) -> u32 {
-    (share * 63 + if now { WHOLE } else { 0 }) / 64
+fn averaged(share: u32, latest: u32) -> u32 {
+    (share * 63 + latest) / 64
 }
 
 impl Fleet {
-    /// Tokens that a worker holds by what the client says; 0 if it says nothing of this one.
+    /// Tokens that a worker holds by what the client says; 0 if it says nothing of this one, or
+    /// nothing that this router does not know better.
     pub(crate) fn echoed(&self, sought: &Sought<'_>, worker: &Worker) -> u32 {
-        let Some(echo) = sought.echo.filter(|echo| echo.tag == worker.tag) else {
-            return 0;
-        };
-        let tokens = match self.witnessed(sought, echo, worker.slot) {
-            Some(holder) if !worker.wear().spares(holder.stamp) => 0,
-            Some(_) => u64::from(echo.tokens),
-            None => self.echoes.expected(echo.tokens),
-        };
-        sought.cacheable(tokens)
+        let echo = sought.echo.filter(|echo| echo.tag == worker.tag);
+        match echo {
+            Some(echo) if !self.is_witness(sought, echo, worker.slot) => {
+                sought.cacheable(self.echoes.expected(echo.tokens))
+            }
+            Some(_) | None => 0,
+        }
     }
 
-    /// A conversation's request goes out: does its client bring an echo, and is what it speaks
-    /// of still there?
+    /// A conversation's request goes out: does its client bring an echo, and how much of what it
+    /// speaks of is still there?
     pub(crate) fn note_echo(&mut self, sought: &Sought<'_>) {
         if sought.conversation.is_none() {
             return;
         }
-        self.echoes.usual = averaged(self.echoes.usual, sought.echo.is_some());
+        let usual = if sought.echo.is_some() { WHOLE } else { 0 };
+        self.echoes.usual = averaged(self.echoes.usual, usual);
         let Some(echo) = sought.echo else {
             return;
         };
         let Some(worker) = self.workers.iter().find(|w| w.tag == echo.tag) else {
             return;
         };
-        if let Some(holder) = self.witnessed(sought, echo, worker.slot) {
-            let fresh = worker.wear().spares(holder.stamp);
-            self.echoes.fresh = averaged(self.echoes.fresh, fresh);
+        let spoken_of = sought.cacheable(u64::from(echo.tokens));
+        if spoken_of > 0 && self.is_witness(sought, echo, worker.slot) {
+            let held = self.belief_of(sought, worker, Firmness::Planned).tokens;
+            let share = u64::from(held.min(spoken_of)) * u64::from(WHOLE) / u64::from(spoken_of);
+            let share = u32::try_from(share).unwrap_or(WHOLE);
+            self.echoes.fresh = averaged(self.echoes.fresh, share);
         }
     }
 
-    /// Our own record of the turn that an echo speaks of.
-    fn witnessed(&self, sought: &Sought<'_>, echo: RouteEcho, slot: Slot) -> Option<&Holder> {
-        let mut holders = self.residency.holders(sought.session()?).iter();
-        let here = holders.find(|holder| holder.slot == slot)?;
+    /// Whether this router placed the turn that an echo speaks of, or a later one.
+    fn is_witness(&self, sought: &Sought<'_>, echo: RouteEcho, slot: Slot) -> bool {
+        let Some(session) = sought.session() else {
+            return false;
+        };
+        let mut holders = self.residency.holders(session).iter();
+        let here = holders.find(|holder| holder.slot == slot);
         // A shorter prompt than the echo's was an earlier turn.
-        let latest = self.residency.prompt_tokens(here)?;
-        (latest >= echo.tokens).then_some(here)
+        here.and_then(|here| self.residency.prompt_tokens(here))
+            .is_some_and(|latest| latest >= echo.tokens)
     }
 }

@@ -7,7 +7,7 @@ use crate::event::{Report, WorkerState};
 use crate::homecoming::Return;
 use crate::id::{At, Generation, WorkerId};
 use crate::rate::{Rate, Sample};
-use crate::residency::{Slot, Stamp, Wear};
+use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
 use crate::watermark::Watermark;
 
@@ -76,6 +76,8 @@ struct Others {
 #[derive(Clone, Copy, Debug, Default)]
 struct Foreign {
     tokens: u64,
+    /// Those of them that the table has been told of.
+    told: u64,
     /// The engine's own count when it last reported, less our own and `tokens`.
     base: Option<i128>,
     last_computed: u64,
@@ -93,6 +95,7 @@ impl Foreign {
             tokens: tokens.max(self.tokens),
             base: Some(base),
             last_computed: computed,
+            ..*self
         };
     }
 }
@@ -221,6 +224,17 @@ impl Worker {
         (self.own.pending_us + self.own.held_us) as f64 / 1_000.0 + self.others(at).pending_ms
     }
 
+    /// Tokens that others have put into its cache and that the table has not been told of, once
+    /// they are enough to matter.
+    pub(crate) fn crowding(&mut self) -> Option<u32> {
+        let new = self.foreign.tokens - self.foreign.told;
+        if new == 0 || new < self.wear().room() / FEW {
+            return None;
+        }
+        self.foreign.told = self.foreign.tokens;
+        Some(u32::try_from(new).unwrap_or(u32::MAX))
+    }
+
     /// How far its cache has been overwritten.
     pub(crate) fn wear(&self) -> Wear {
         #[expect(clippy::cast_possible_truncation, reason = "a stamp wraps")]
@@ -347,8 +361,9 @@ pub(crate) enum Found {
     Kept,
 }
 
-/// Tokens of one unit of a stamp.
-const UNIT: u64 = 16;
+/// Others' tokens are entered in parts of the cache of about one in so many, so that they take
+/// few places of the table.
+const FEW: u64 = 128;
 
 /// What a worker bears at the beginning of its slow start.
 const FIRST_SHARE: f64 = 0.1;
