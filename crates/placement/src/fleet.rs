@@ -1,8 +1,9 @@
 //! The fleet and its decision: `place` chooses, `observe` (in `learn.rs`) learns.
 
-use crate::belief::{Echoes, Ground};
+use crate::belief::Ground;
 use crate::crew::Crew;
 use crate::demand::Demand;
+use crate::echo::Echoes;
 use crate::flight::Flights;
 use crate::hold::WaitingRoom;
 use crate::id::{At, WorkerId};

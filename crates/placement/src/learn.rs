@@ -218,14 +218,15 @@ impl Fleet {
     fn dispatched(&mut self, at: At, id: WorkerId, request: RequestId, of: &Request<'_>) {
         self.supersede(request);
         let sought = Sought::of(of, &self.settings);
+        self.note_echo(&sought);
         let Some(worker) = self.workers.get(id) else {
             return;
         };
         self.dispatches = self.dispatches.wrapping_add(1);
-        self.echoes.note(&sought);
-        let (slot, wear, life, tag) = (worker.slot, worker.wear(), worker.life, worker.tag);
+        let echoed = self.echoed(&sought, worker);
+        let (slot, wear, life) = (worker.slot, worker.wear(), worker.life);
         let tests = self.hears_of_caches.then(|| self.ages(&sought, slot));
-        let mut held = 0;
+        let mut held = echoed;
         let mut places = SmallVec::new();
         let mut new = SmallVec::<[(PlaceId, u32); 17]>::new();
         // The longest first, so that it is also the first to be evicted: what few prompts share.
@@ -239,8 +240,9 @@ impl Fleet {
             }
             places.push(place);
         }
-        if let Some(echo) = sought.echo.filter(|echo| echo.tag == tag) {
-            held = held.max(sought.cacheable(u64::from(echo.tokens)));
+        // The last of the names is the conversation's, if there is one.
+        if let (Some(place), Some(_)) = (places.last(), sought.session()) {
+            self.residency.note_prompt(*place, sought.prompt_tokens);
         }
         self.charge(&sought, &new, held);
         self.residency.chain(&places);

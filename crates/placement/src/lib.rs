@@ -143,6 +143,7 @@ mod fleet;
 mod learn;
 
 // what goes in and out,
+mod echo;
 mod event;
 
 mod request;

@@ -119,6 +119,8 @@ struct Place {
     /// Whose failure takes the belief back; meaningless once it is confirmed.
     by: RequestId,
     born: u32,
+    /// For a conversation, the tokens of the latest prompt that was sent there.
+    prompt_tokens: u32,
     /// Tokens that it adds to the worker's cache.
     tokens: u32,
     /// A shorter prefix of the same prompts, from which on it adds them.
@@ -189,6 +191,19 @@ impl Residency {
             self.write(place, Some(by), firmness, now);
         }
         (place, fresh)
+    }
+
+    /// A conversation's prompt of so many tokens was sent there.
+    pub(crate) fn note_prompt(&mut self, place: PlaceId, tokens: u32) {
+        let found = self.places.get_mut(place.at);
+        if let Some(place) = found.filter(|found| found.born == place.born) {
+            place.prompt_tokens = tokens;
+        }
+    }
+
+    /// Tokens of the latest prompt of a conversation that was sent there.
+    pub(crate) fn prompt_tokens(&self, holder: &Holder) -> Option<u32> {
+        self.place(holder.place).map(|place| place.prompt_tokens)
     }
 
     /// So many tokens of the worker's cache are this place's and no shorter prefix's.
@@ -388,6 +403,7 @@ impl Residency {
             slot,
             by: RequestId(0),
             born,
+            prompt_tokens: 0,
             tokens: 0,
             parent: None,
         };
