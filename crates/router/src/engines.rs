@@ -159,6 +159,15 @@ impl Reading {
         self.cache_tokens.filter(|tokens| *tokens > 0)
     }
 
+    /// Prompt tokens computed since the process began: those that were looked for in its cache
+    /// and not found there, or else those that came less those that were found.
+    pub(crate) fn computed_tokens(&self) -> Option<u64> {
+        let hits = self.value(Signal::PrefixHits)?;
+        let asked = self.value(Signal::PrefixQueries);
+        let asked = asked.or_else(|| self.value(Signal::PromptTokens))?;
+        whole(asked - hits)
+    }
+
     /// Whether a counter went backwards, which only a new process does.
     pub(crate) fn restarted_since(&self, before: &Self) -> bool {
         [Signal::PromptTokens, Signal::PrefixQueries]
