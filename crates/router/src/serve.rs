@@ -138,6 +138,7 @@ impl Thread {
             return;
         };
         client.speaks(version);
+        let is_plain = stream.plain().is_some();
         let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
         let (thread, of) = (Rc::clone(self), Rc::clone(&client));
         let service = service_fn(move |request| {
@@ -155,6 +156,9 @@ impl Thread {
                     .max_header_size(limits.header_bytes)
                     .max_buf_size(limits.header_bytes.max(64 << 10))
                     .header_read_timeout(None)
+                    // The transport notices a client that leaves: to read on, the engine would
+                    // keep a buffer for each stream.
+                    .half_close(is_plain)
                     .serve_connection(io, service);
                 let stop = http1::Connection::graceful_shutdown;
                 client.drive(Box::pin(connection), stop).await
