@@ -119,10 +119,12 @@ const MAX_COUNTED_BYTES: usize = 4 * 1024 * 1024;
 /// Counts the tokens that findings cost.
 fn recount(findings: &mut [Finding], template: &Template, count: &dyn Fn(&str) -> usize) {
     let text = template.static_text();
+    // White space at the end is not what costs.
+    let text = text.trim_end();
     if findings.is_empty() || text.is_empty() {
         return;
     }
-    let all = count(&text);
+    let all = count(text);
     let mut left = MAX_COUNTED_BYTES;
     let mut known = BTreeMap::from([(text.len(), all)]);
     for finding in findings {

@@ -89,7 +89,7 @@ fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
             continue;
         }
         let with_arm = match search.place {
-            CodePlace::Arms => with_arm(code, index),
+            CodePlace::Arms => without_strings(&with_arm(code, index)).into(),
             _ => Cow::Borrowed(tag.code),
         };
         let declared = search
@@ -132,6 +132,25 @@ fn with_arm<'t>(code: &Code<'t>, index: usize) -> Cow<'t, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// Code with spaces in the place of what strings say.
+fn without_strings(code: &str) -> String {
+    let mut quote = None;
+    let mut out = String::with_capacity(code.len());
+    for c in code.chars() {
+        match quote {
+            Some(open) if open == c => quote = None,
+            Some(_) => {
+                out.extend(std::iter::repeat_n(' ', c.len_utf8()));
+                continue;
+            }
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None => {}
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Somebody said of a name in the tag how stable it is.

@@ -65,9 +65,8 @@ impl Judge<'_> {
         let Some((rule, atom)) = self.namer.classify(value) else {
             return;
         };
-        if atom.derived && rule.code.family() == Family::Order && is_of_message(atom) {
-            return;
-        }
+        // What was said in a message is said for good.
+        let is_said = atom.derived && rule.code.family() == Family::Order && is_of_message(atom);
         let key = (rule.id.clone(), atom.root().to_owned());
         match self.reported.get(&key) {
             Some(Some(first)) => {
@@ -79,6 +78,7 @@ impl Judge<'_> {
                 }
             }
             Some(None) => {}
+            None if is_said => {}
             None if piece.precedes_prose() || self.precedes_history(rule, piece) => {
                 let span = if atom.derived { piece.span } else { atom.span };
                 let finding = Finding::new(rule, self.template, span, piece.static_bytes_after)

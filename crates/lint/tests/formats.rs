@@ -312,7 +312,7 @@ fn tools_that_a_mode_chooses() {
         "HW305",
         "1:4",
         "{% if mode == \"plan\" %}{{ read_only_tools | tojson(sort_keys=true) }}{% else %}{{ tools | tojson(sort_keys=true) }}{% endif %}\nRULES",
-        "{{ tools | tojson(sort_keys=true) }}\nRULES{% if mode == \"plan\" %}Only read.{% endif %}",
+        "{{ tools | tojson(sort_keys=true) }}\n{% set note = 'ask for functions' if render_mode == 'short' else 'ask for tools' %}RULES{% if mode == \"plan\" %}Only read.{% endif %}",
     );
 }
 

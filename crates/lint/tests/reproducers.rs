@@ -324,3 +324,46 @@ fn bad_forms_are_found_and_good_ones_are_silent() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Names as they stand in real templates, each ahead of static text: those that change, with the rule.
+const NAMES: &[(&str, &str)] = &[
+    ("HW201", "currentDateTime CURRENT_TIME now_iso"),
+    ("HW202", "today_date todays_date weekday"),
+    (
+        "HW203",
+        "requestId correlationId conversation_id nonce uuid4 sessionToken",
+    ),
+    (
+        "HW204",
+        "userEmail tenant_name user_profile last_login locale",
+    ),
+    ("HW205", "cwd git_branch hostname workspace_path"),
+    (
+        "HW206",
+        "retrieved_docs rag_context chat_memory kb_context context_data context_str",
+    ),
+    (
+        "HW207",
+        "turns_left step_count unread_count remaining_budget",
+    ),
+];
+
+/// Names that sound like such values and are settings of a template.
+const HARMLESS: &str = "company_name language tone max_words context_length date_format time_limit user_guide \
+    document_type source_language id_prefix session_length_limit memory_limit examples_count count_format \
+    host_company port_of_loading counter_arguments seed_phrase budget_rules timestamp_format date_of_law \
+    question_types input_format agent_name today_menu workspace_rules docs_url history_policy";
+
+#[test]
+fn names_of_values() {
+    let linter = Linter::new(RuleSet::builtin().unwrap());
+    let of = |name: &str| found(&linter, "a.j2", &format!("Use {{{{ {name} }}}}.\nRULES"));
+    for (code, names) in NAMES {
+        for name in names.split_whitespace() {
+            assert_eq!(of(name), [*code], "{name}");
+        }
+    }
+    for name in HARMLESS.split_whitespace() {
+        assert_eq!(of(name), ["HW104"], "{name}");
+    }
+}
