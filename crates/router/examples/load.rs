@@ -197,7 +197,9 @@ impl Schedule {
         if rate <= 0.0 {
             return self.due;
         }
-        let share = u32::try_from(roll(&mut self.dice) >> 40).unwrap_or(1).max(1);
+        let share = u32::try_from(roll(&mut self.dice) >> 40)
+            .unwrap_or(1)
+            .max(1);
         let gap = -(f64::from(share) / f64::from(1_u32 << 24)).ln() / rate;
         self.due += Duration::from_secs_f64(gap);
         self.due
