@@ -76,8 +76,8 @@ pub(crate) struct Args {
     /// Routers hear from engines how many requests run and wait, and how full the cache is
     #[arg(long)]
     reported_load: bool,
-    /// Milliseconds between two of these reports
-    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    /// Milliseconds between two of these reports; 0: load is known at each decision
+    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
     report_every_ms: u32,
     /// Our routers learn from answers how many tokens were cached
     #[arg(long)]
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     /// Tokens in a block of the trace, where it does not tell
     #[arg(long, value_name = "N")]
     block: Option<u32>,
-    /// What everything drawn is drawn from
+    /// What everything drawn is drawn from; other than 1, traces begin at another moment
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Runs at a time [default: one a processor]
@@ -103,6 +103,9 @@ pub(crate) struct Args {
     /// How to write the outcome
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// In JSON, also how hits, waiting and load went over time
+    #[arg(long)]
+    over_time: bool,
     /// Where to write it instead of to the terminal
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -260,6 +263,7 @@ fn progress_bar(runs: usize) -> ProgressBar {
 fn write(args: &Args, cells: &[Cell]) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Table => report::table(cells),
+        Format::Json if args.over_time => report::json_over_time(cells),
         Format::Json => report::json(cells),
         Format::Csv => report::csv(cells),
         Format::Html => report::html(cells),

@@ -102,18 +102,14 @@ impl Fleet {
     pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
         self.each_named(sought, |name, tokens, ground| {
             for holder in self.residency.holders(name) {
-                let fresh = |w: &Worker| w.wear().spares(holder.stamp);
-                if tokens > beliefs.get(holder.slot).tokens
-                    && self.workers.at(holder.slot).is_some_and(fresh)
-                {
+                if holder.fresh {
                     beliefs.raise(holder.slot, tokens, ground);
                 }
             }
         });
         if let Some(echo) = sought.echo {
-            let tokens = sought.cacheable(u64::from(echo.tokens));
             for worker in self.workers.iter().filter(|w| w.tag == echo.tag) {
-                beliefs.raise(worker.slot, tokens, Ground::Echo);
+                beliefs.raise(worker.slot, self.echoed(sought, worker), Ground::Echo);
             }
         }
     }
@@ -131,16 +127,12 @@ impl Fleet {
                 belief = Belief { tokens, ground };
             }
         });
-        match sought.echo.filter(|echo| echo.tag == worker.tag) {
-            Some(echo) => belief.or(sought.cacheable(u64::from(echo.tokens)), Ground::Echo),
-            None => belief,
-        }
+        belief.or(self.echoed(sought, worker), Ground::Echo)
     }
 
     fn holds(&self, name: Name, worker: &Worker, least: Firmness) -> bool {
-        let holders = self.residency.holders(name).iter();
-        let mut here = holders.filter(|h| h.slot == worker.slot && h.firmness >= least);
-        here.any(|h| worker.wear().spares(h.stamp))
+        let mut holders = self.residency.holders(name).iter();
+        holders.any(|h| h.slot == worker.slot && h.firmness >= least && h.fresh)
     }
 
     /// Calls with every name that the request can be found by, the longest first.
@@ -191,7 +183,7 @@ impl Fleet {
             let Some(holder) = self.residency.holders(name).iter().find(here) else {
                 continue;
             };
-            if wear.spares(holder.stamp) {
+            if holder.fresh {
                 ages.believed = Some((tokens, wear.age(holder.stamp)));
                 return ages;
             }
@@ -208,26 +200,4 @@ pub(crate) struct Ages {
     pub(crate) believed: Option<(u32, u32)>,
     /// Tokens.
     pub(crate) aged_out: Option<u32>,
-}
-
-/// Whether clients usually say where their last turn was.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Echoes {
-    /// Share of the latest conversations' requests that did, in units of 1/65,536.
-    share: u32,
-}
-
-impl Echoes {
-    /// A request of a conversation did or did not.
-    pub(crate) fn note(&mut self, sought: &Sought<'_>) {
-        if sought.conversation.is_some() {
-            let now = if sought.echo.is_some() { 65_536 } else { 0 };
-            // An average over some 64 requests.
-            self.share = (self.share * 63 + now) / 64;
-        }
-    }
-
-    fn are_usual(self) -> bool {
-        self.share > 65_536 / 5
-    }
 }

@@ -174,6 +174,9 @@ pub struct Report {
     pub waiting: Option<u32>,
     /// Prompt tokens that it has yet to prefill, whoever sent them.
     pub pending_tokens: Option<u64>,
+    /// Prompt tokens that it has computed since it began, whoever sent them, cached ones not
+    /// counted. Tells how far other routers' requests have overwritten its cache.
+    pub computed_tokens: Option<u64>,
     /// Share of its cache blocks in use, 0..=1; any other value counts as unknown.
     ///
     /// NOTE: vLLM counts the blocks of running requests only, so a warm idle worker says 0.

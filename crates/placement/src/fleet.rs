@@ -1,8 +1,9 @@
 //! The fleet and its decision: `place` chooses, `observe` (in `learn.rs`) learns.
 
-use crate::belief::{Echoes, Ground};
+use crate::belief::Ground;
 use crate::crew::Crew;
 use crate::demand::Demand;
+use crate::echo::Echoes;
 use crate::flight::Flights;
 use crate::hold::WaitingRoom;
 use crate::id::{At, WorkerId};
@@ -40,6 +41,8 @@ pub struct Fleet {
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
     pub(crate) dispatches: u64,
+    /// Until when a worker that has come back may draw what went elsewhere meanwhile.
+    pub(crate) draws_until: At,
     /// When the latest event was.
     pub(crate) latest: At,
 }
@@ -65,6 +68,7 @@ impl Fleet {
             typical_ms,
             hears_of_caches: false,
             dispatches: 0,
+            draws_until: At::default(),
             latest: At::default(),
             settings,
         })
@@ -95,12 +99,12 @@ impl Fleet {
         let choice = choice.ok_or(NoWorker::Empty)?;
         let (gauge, belief) = (choice.prospect.gauge, choice.prospect.belief);
         let worker = self.workers.at(gauge.slot).ok_or(NoWorker::Empty)?;
-        let missing = sought.prompt_tokens - belief.tokens;
+        let prefill_ms = choice.prospect.prefill_ms;
         Ok(Decision {
             worker: gauge.id,
             reason: self.reason(request, &sought, &survey, choice),
             matched_tokens: belief.matched_tokens(),
-            expected_ms: worker.pending_ms(at) + worker.prefill.ms(missing, belief.tokens),
+            expected_ms: worker.sent_ms(at) + gauge.ahead.of(prefill_ms) + prefill_ms,
             handover: self.handover(worker),
         })
     }
@@ -153,6 +157,9 @@ impl Fleet {
             let home = survey.home();
             home.is_some_and(|home| home.gauge.slot == choice.prospect.gauge.slot)
         };
+        if survey.drawn == Some(choice.prospect.gauge.slot) {
+            return Reason::Home;
+        }
         match (choice.prospect.belief.ground, sought.by) {
             (Ground::Resident, _) => Reason::Resident,
             (Ground::Echo, _) => Reason::Echo,

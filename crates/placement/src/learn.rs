@@ -2,15 +2,17 @@
 
 use smallvec::SmallVec;
 
+use crate::backlog::Backlog;
 use crate::event::{Event, PrefixName, Report, WorkerState};
 use crate::fleet::Fleet;
 use crate::flight::{Flight, Stage, Tested};
 use crate::hold::{Asked, Held};
+use crate::homecoming::Return;
 use crate::id::{At, Generation, RequestId, WorkerId};
 use crate::name::Name;
 use crate::rate::Sample;
 use crate::request::Request;
-use crate::residency::{Firmness, Slot};
+use crate::residency::{Firmness, PlaceId, Slot};
 use crate::ring::Ring;
 use crate::settings::Policy;
 use crate::sought::Sought;
@@ -129,8 +131,13 @@ impl Fleet {
             true => Beside::Warm,
             false => Beside::Nobody,
         };
+        let birth = self.residency.next_birth();
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.begin_serving(at, beside);
+            worker.returned = (beside == Beside::Warm).then_some(Return { at, birth });
+        }
+        if beside == Beside::Warm {
+            self.draws_until = self.draws_until.max(at.after(self.settings.draw_for));
         }
     }
 
@@ -138,7 +145,7 @@ impl Fleet {
     fn make_homeless(&mut self, slot: Slot) {
         self.held.evict(slot);
         if let Some(worker) = self.workers.at_mut(slot) {
-            (worker.own.held, worker.own.held_us) = (0, 0);
+            worker.own.held = Backlog::default();
         }
     }
 
@@ -170,17 +177,16 @@ impl Fleet {
         let Some(worker) = self.workers.get(id) else {
             return self.held.add(None, held);
         };
-        let (slot, wear) = (worker.slot, worker.wear());
+        let (slot, now) = (worker.slot, worker.wear().now);
         let tokens = self.belief_of(&sought, worker, Firmness::Expected).tokens;
         held.prefill_us = worker.prefill.micros(sought.prompt_tokens - tokens, tokens);
         for name in sought.names() {
             let by = (request, Firmness::Planned);
             held.places
-                .push(self.residency.expect(name, slot, wear, by).0);
+                .push(self.residency.expect(name, slot, now, by).0);
         }
         if let Some(worker) = self.workers.at_mut(slot) {
-            worker.own.held += 1;
-            worker.own.held_us += held.prefill_us;
+            worker.own.held.add(held.prefill_us);
         }
         self.held.add(Some(slot), held);
     }
@@ -194,8 +200,7 @@ impl Fleet {
             self.residency.withdraw(*place, request);
         }
         if let Some(worker) = slot.and_then(|slot| self.workers.at_mut(slot)) {
-            worker.own.held -= 1;
-            worker.own.held_us -= held.prefill_us;
+            worker.own.held.remove(held.prefill_us);
         }
     }
 
@@ -215,27 +220,35 @@ impl Fleet {
     fn dispatched(&mut self, at: At, id: WorkerId, request: RequestId, of: &Request<'_>) {
         self.supersede(request);
         let sought = Sought::of(of, &self.settings);
+        self.note_echo(&sought);
         let Some(worker) = self.workers.get(id) else {
             return;
         };
         self.dispatches = self.dispatches.wrapping_add(1);
-        self.echoes.note(&sought);
-        let (slot, wear, life, tag) = (worker.slot, worker.wear(), worker.life, worker.tag);
+        let echoed = self.echoed(&sought, worker);
+        let (slot, wear, life) = (worker.slot, worker.wear(), worker.life);
         let tests = self.hears_of_caches.then(|| self.ages(&sought, slot));
-        let mut held = 0;
+        let mut held = echoed;
         let mut places = SmallVec::new();
+        let mut new = SmallVec::<[(PlaceId, u32); 17]>::new();
         // The longest first, so that it is also the first to be evicted: what few prompts share.
         for (name, tokens) in sought.names_with_tokens(&self.settings) {
             let by = (request, Firmness::Expected);
-            let (place, known) = self.residency.expect(name, slot, wear, by);
+            let (place, known) = self.residency.expect(name, slot, wear.now, by);
             if known.is_some_and(|known| known.firmness >= Firmness::Expected) {
                 held = tokens.max(held);
+            } else {
+                new.push((place, tokens));
             }
             places.push(place);
         }
-        if let Some(echo) = sought.echo.filter(|echo| echo.tag == tag) {
-            held = held.max(sought.cacheable(u64::from(echo.tokens)));
+        // The last of the names is the conversation's, if there is one.
+        if let (Some(place), Some(_)) = (places.last(), sought.session()) {
+            self.residency.note_prompt(*place, sought.prompt_tokens);
         }
+        self.charge(&sought, &new, held);
+        self.residency.chain(&places);
+        self.residency.fit(slot, wear.room());
         if self.settings.policy == Policy::Ring
             && let Some(name) = sought.static_prefix()
         {
@@ -276,6 +289,22 @@ impl Fleet {
         self.flights.insert(request, flight, due);
     }
 
+    /// What a prompt adds to a cache that holds so many tokens of it, to the account of the
+    /// prefixes that are new there, the longest first. What no prefix names is the longest one's.
+    fn charge(&mut self, sought: &Sought<'_>, new: &[(PlaceId, u32)], held: u32) {
+        let mut end = sought.prompt_tokens;
+        for (at, (place, tokens)) in new.iter().enumerate() {
+            if *tokens <= held {
+                self.residency.charge(*place, 0);
+                continue;
+            }
+            let shorter = new.get(at + 1).map_or(0, |(_, tokens)| *tokens);
+            let begin = shorter.max(held).min(end);
+            self.residency.charge(*place, end - begin);
+            end = begin;
+        }
+    }
+
     /// The prompt is in the worker's cache now.
     fn first_byte(&mut self, at: At, id: WorkerId, request: RequestId) {
         let (workers, flights) = (&mut self.workers, &mut self.flights);
@@ -300,9 +329,9 @@ impl Fleet {
         };
         // Behind another prompt it would tell of both.
         flight.sample = flight.alone.then_some((at, sample));
-        let wear = worker.wear();
+        let now = worker.wear().now;
         for place in &flight.places {
-            self.residency.confirm(*place, wear);
+            self.residency.confirm(*place, now);
         }
     }
 
@@ -354,6 +383,11 @@ impl Fleet {
             return;
         };
         worker.end();
+        if flight.life == worker.life {
+            for place in &flight.places {
+                self.residency.renew(*place);
+            }
+        }
         // Only an answer that streamed says when its prompt had been prefilled.
         if let Some((first, sample)) = flight.sample
             && at.since(first).as_secs_f64() * 1_000.0 > sample.measured_ms / 16.0 + STREAMS_MS
@@ -400,9 +434,9 @@ impl Fleet {
         let Some(worker) = self.workers.get(id) else {
             return;
         };
-        let (slot, wear) = (worker.slot, worker.wear());
+        let (slot, now) = (worker.slot, worker.wear().now);
         for name in prefixes {
-            self.residency.store(Name::from(name), slot, wear);
+            self.residency.store(Name::from(name), slot, now);
         }
     }
 
@@ -418,6 +452,11 @@ impl Fleet {
     fn reported(&mut self, at: At, id: WorkerId, report: Report) {
         if let Some(worker) = self.workers.get_mut(id) {
             worker.take(at, report, self.typical_ms, &self.settings);
+            if let Some(tokens) = worker.crowding() {
+                let (slot, wear) = (worker.slot, worker.wear());
+                self.residency.crowd(slot, wear.now, tokens);
+                self.residency.fit(slot, wear.room());
+            }
         }
     }
 }

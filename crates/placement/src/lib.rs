@@ -143,6 +143,7 @@ mod fleet;
 mod learn;
 
 // what goes in and out,
+mod echo;
 mod event;
 
 mod request;
@@ -168,6 +169,9 @@ mod ring;
 
 // what waits for its turn,
 mod hold;
+
+mod backlog;
+mod homecoming;
 
 // and what is remembered.
 mod crew;

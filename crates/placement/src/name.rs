@@ -19,6 +19,8 @@ enum Space {
     Scheme(u64),
     /// Keys whose prompts have no names.
     Session,
+    /// Nothing by name: it only takes room.
+    Others,
 }
 
 impl Name {
@@ -37,6 +39,14 @@ impl Name {
         Self {
             hash: key,
             space: Space::Session,
+        }
+    }
+
+    /// What other routers' requests left in a worker's cache, which no request asks for.
+    pub(crate) fn of_others(number: u64) -> Self {
+        Self {
+            hash: number,
+            space: Space::Others,
         }
     }
 
@@ -70,6 +80,7 @@ impl Seed {
         let space = match name.space {
             Space::Scheme(scheme) => scheme,
             Space::Session => 1,
+            Space::Others => 2,
         };
         fold(fold(name.hash ^ self.0, self.1) ^ space, self.0 | 1)
     }

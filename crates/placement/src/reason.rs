@@ -67,7 +67,8 @@ pub enum Reason {
     Echo,
     /// Nothing names the prompt's prefixes, but the key's last request went there.
     Session,
-    /// Nobody is believed to hold anything, and it is the home of the key.
+    /// It is the home of the key, and nobody is believed to hold anything or it has come back and
+    /// draws what went elsewhere meanwhile.
     Home,
     /// Nobody is believed to hold anything, and it costs least.
     Cold,

@@ -105,9 +105,7 @@ impl<T> Recency<T> {
 
     /// Adds a value as the latest in use of a list.
     pub(crate) fn push(&mut self, list: usize, value: T) -> u32 {
-        if self.lists.len() <= list {
-            self.lists.resize(list + 1, List::EMPTY);
-        }
+        self.reach(list);
         let at = self.slab.insert(Linked {
             value,
             list: u32::try_from(list).unwrap_or(END),
@@ -118,18 +116,30 @@ impl<T> Recency<T> {
         at
     }
 
-    /// Makes a value the latest in use of its list.
+    /// Makes a value the latest in use of this list, whichever it was in.
     pub(crate) fn touch(&mut self, list: usize, at: u32) {
-        if self.lists.get(list).is_some_and(|l| l.newest != at) && self.slab.get(at).is_some() {
-            self.unlink(at);
-            self.link(list, at);
+        if self.lists.get(list).is_some_and(|l| l.newest == at) || self.slab.get(at).is_none() {
+            return;
         }
+        self.reach(list);
+        self.unlink(at);
+        if let Some(linked) = self.slab.get_mut(at) {
+            linked.list = u32::try_from(list).unwrap_or(END);
+        }
+        self.link(list, at);
     }
 
     pub(crate) fn remove(&mut self, at: u32) -> Option<T> {
         self.slab.get(at)?;
         self.unlink(at);
         self.slab.remove(at).map(|linked| linked.value)
+    }
+
+    /// Makes sure that there are so many lists.
+    fn reach(&mut self, list: usize) {
+        if self.lists.len() <= list {
+            self.lists.resize(list + 1, List::EMPTY);
+        }
     }
 
     fn link(&mut self, list: usize, at: u32) {
@@ -176,14 +186,14 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Push(usize),
-        Touch(usize),
+        Touch(usize, usize),
         Remove(usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             3 => (0_usize..2).prop_map(Step::Push),
-            3 => (0_usize..12).prop_map(Step::Touch),
+            3 => (0_usize..2, 0_usize..12).prop_map(|(list, which)| Step::Touch(list, which)),
             1 => (0_usize..12).prop_map(Step::Remove),
         ]
     }
@@ -201,17 +211,17 @@ mod tests {
                         prop_assert!(model.iter().all(|m| m.1 != at));
                         model.push((list, at, number));
                     }
-                    Step::Touch(which) if which < model.len() => {
-                        let entry = model.remove(which);
-                        lists.touch(entry.0, entry.1);
-                        model.push(entry);
+                    Step::Touch(list, which) if which < model.len() => {
+                        let (_, at, value) = model.remove(which);
+                        lists.touch(list, at);
+                        model.push((list, at, value));
                     }
                     Step::Remove(which) if which < model.len() => {
                         let (_, at, value) = model.remove(which);
                         prop_assert_eq!(lists.remove(at), Some(value));
                         prop_assert_eq!(lists.remove(at), None);
                     }
-                    Step::Touch(_) | Step::Remove(_) => {}
+                    Step::Touch(..) | Step::Remove(_) => {}
                 }
                 for list in 0..2 {
                     let of_list = || model.iter().filter(|m| m.0 == list);

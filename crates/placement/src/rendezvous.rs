@@ -69,7 +69,7 @@ pub(crate) fn mix(input: u64) -> u64 {
 }
 
 /// The middle of one of 2^52 equal parts of 0..1: exact, never 0 and never 1.
-fn unit(hash: u64) -> f64 {
+pub(crate) fn unit(hash: u64) -> f64 {
     place(hash >> 12)
 }
 

@@ -6,9 +6,11 @@
 //!                          └─ failure ─► gone
 //! ```
 //!
-//! A *place* is one prefix at one worker. Each worker has room for so many places and gives up
-//! the least recently used one, so a busy worker never pushes out what another one holds, and a
-//! prefix that everybody holds is known to be everywhere.
+//! A *place* is one prefix at one worker, and the tokens that only it adds to that worker's cache.
+//! A worker's places are kept in the order of their last use, as an engine keeps its blocks: those
+//! that no longer fit its cache have aged out. Each worker has room in the table for so many and
+//! gives up the least recently used one, so a busy worker never pushes out what another one holds,
+//! and a prefix that everybody holds is known to be everywhere.
 
 use hashbrown::HashTable;
 use smallvec::SmallVec;
@@ -34,13 +36,34 @@ pub(crate) struct PlaceId {
     born: u32,
 }
 
+/// Counts places in the order in which they were made, wrapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Birth(u32);
+
+impl Birth {
+    /// Whether this came earlier, as far as a count that wraps can tell.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        other.0.wrapping_sub(self.0).wrapping_sub(1) < u32::MAX / 2
+    }
+}
+
 /// A worker that is believed to hold a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     pub(crate) slot: Slot,
     pub(crate) firmness: Firmness,
+    /// Whether the worker's cache should still have it.
+    pub(crate) fresh: bool,
+    /// When it was last written.
     pub(crate) stamp: Stamp,
     place: PlaceId,
+}
+
+impl Holder {
+    /// When it came to be believed.
+    pub(crate) fn birth(&self) -> Birth {
+        Birth(self.place.born)
+    }
 }
 
 /// How far a belief has come.
@@ -62,7 +85,7 @@ pub(crate) struct Stamp(pub(crate) u32);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wear {
     pub(crate) now: Stamp,
-    /// How many units push an idle prefix out.
+    /// How many units fill the cache.
     pub(crate) limit: u32,
 }
 
@@ -72,11 +95,14 @@ impl Wear {
         self.now.0.wrapping_sub(stamp.0)
     }
 
-    /// Whether a prefix last used at that stamp is still there.
-    pub(crate) fn spares(self, stamp: Stamp) -> bool {
-        self.age(stamp) < self.limit
+    /// Tokens that the cache has room for.
+    pub(crate) fn room(self) -> u64 {
+        u64::from(self.limit) * UNIT
     }
 }
+
+/// Tokens of one unit of a stamp.
+pub(crate) const UNIT: u64 = 16;
 
 /// A name and everybody who holds it.
 #[derive(Clone, Debug)]
@@ -93,6 +119,12 @@ struct Place {
     /// Whose failure takes the belief back; meaningless once it is confirmed.
     by: RequestId,
     born: u32,
+    /// For a conversation, the tokens of the latest prompt that was sent there.
+    prompt_tokens: u32,
+    /// Tokens that it adds to the worker's cache.
+    tokens: u32,
+    /// A shorter prefix of the same prompts, from which on it adds them.
+    parent: Option<PlaceId>,
 }
 
 /// The table.
@@ -103,7 +135,10 @@ pub(crate) struct Residency {
     room: usize,
     index: HashTable<u32>,
     entries: Slab<Entry>,
+    /// Two lists a worker: what its cache should have, and what has aged out of it.
     places: Recency<Place>,
+    /// Tokens of the first list, by slot.
+    cached: Vec<u64>,
     births: u32,
 }
 
@@ -116,6 +151,7 @@ impl Residency {
             index: HashTable::new(),
             entries: Slab::new(),
             places: Recency::new(),
+            cached: Vec::new(),
             births: 0,
         }
     }
@@ -129,33 +165,130 @@ impl Residency {
 
     /// A request that brings this prefix was sent to the worker, or waits for it. What is known
     /// to be there stays known; anything else hangs on the request from now on. Gives the place
-    /// and what was believed of it before.
+    /// and what was believed of it before, if it had not aged out.
+    ///
+    /// Being sent uses what is there; waiting does not.
     pub(crate) fn expect(
         &mut self,
         name: Name,
         slot: Slot,
-        wear: Wear,
+        now: Stamp,
         (by, firmness): (RequestId, Firmness),
     ) -> (PlaceId, Option<Holder>) {
-        let (place, known) = self.touch(name, slot);
-        let fresh = known.filter(|h| wear.spares(h.stamp));
-        // Waiting makes nothing less certain than it was.
-        let firmer = |h: Holder| h.firmness == Firmness::Confirmed || h.firmness > firmness;
-        if !fresh.is_some_and(firmer) {
-            self.write(place, Some(by), firmness, wear.now);
+        let known = self.holder(name, slot);
+        let fresh = known.filter(|h| h.fresh);
+        if let Some(holder) = fresh.filter(|_| firmness == Firmness::Planned) {
+            return (holder.place, fresh);
+        }
+        let place = match known {
+            Some(holder) => {
+                self.renew(holder.place);
+                holder.place
+            }
+            None => self.found(name, slot),
+        };
+        if !fresh.is_some_and(|h| h.firmness == Firmness::Confirmed) {
+            self.write(place, Some(by), firmness, now);
         }
         (place, fresh)
     }
 
+    /// A conversation's prompt of so many tokens was sent there.
+    pub(crate) fn note_prompt(&mut self, place: PlaceId, tokens: u32) {
+        let found = self.places.get_mut(place.at);
+        if let Some(place) = found.filter(|found| found.born == place.born) {
+            place.prompt_tokens = tokens;
+        }
+    }
+
+    /// Tokens of the latest prompt of a conversation that was sent there.
+    pub(crate) fn prompt_tokens(&self, holder: &Holder) -> Option<u32> {
+        self.place(holder.place).map(|place| place.prompt_tokens)
+    }
+
+    /// So many tokens of the worker's cache are this place's and no shorter prefix's.
+    pub(crate) fn charge(&mut self, place: PlaceId, tokens: u32) {
+        let Some(found) = self.place(place) else {
+            return;
+        };
+        if self.is_fresh(found)
+            && let Some(cached) = self.cached.get_mut(found.slot.index())
+        {
+            *cached = *cached - u64::from(found.tokens) + u64::from(tokens);
+        }
+        if let Some(found) = self.places.get_mut(place.at) {
+            found.tokens = tokens;
+        }
+    }
+
+    /// Other routers' requests have put so many tokens into the worker's cache.
+    pub(crate) fn crowd(&mut self, slot: Slot, now: Stamp, tokens: u32) {
+        self.births = self.births.wrapping_add(1);
+        let name = Name::of_others(u64::from(self.births) << 16 | u64::from(slot.0));
+        self.store(name, slot, now);
+        if let Some(holder) = self.holder(name, slot) {
+            self.charge(holder.place, tokens);
+        }
+    }
+
+    /// These are one prompt's, the longest first: what it uses of prefixes in between, named by
+    /// earlier prompts, is from now on the account of the longer one, as it is in use as long as
+    /// that one is.
+    pub(crate) fn chain(&mut self, places: &[PlaceId]) {
+        for (at, id) in places.iter().enumerate() {
+            let shorter = places.get(at + 1..).unwrap_or(&[]);
+            let Some(place) = self.place(*id) else {
+                continue;
+            };
+            let (mut tokens, mut next) = (place.tokens, place.parent);
+            for _ in 0..MOST_BETWEEN {
+                let Some(between) = next.filter(|id| !shorter.contains(id)) else {
+                    break;
+                };
+                let Some(found) = self.place(between) else {
+                    break;
+                };
+                tokens = tokens.saturating_add(found.tokens);
+                next = found.parent;
+                self.charge(between, 0);
+            }
+            if tokens != place.tokens {
+                self.charge(*id, tokens);
+            }
+            if let Some(place) = self.places.get_mut(id.at) {
+                place.parent = shorter.first().copied();
+            }
+        }
+    }
+
+    /// The worker's cache has room for so many tokens: what was used least lately and does not
+    /// fit has aged out.
+    pub(crate) fn fit(&mut self, slot: Slot, tokens: u64) {
+        while self.cached.get(slot.index()).is_some_and(|c| *c > tokens)
+            && let Some(oldest) = self.places.oldest(fresh_list(slot))
+        {
+            self.set_fresh(oldest, Freshness::Aged);
+        }
+    }
+
     /// The engine says that it has this prefix.
-    pub(crate) fn store(&mut self, name: Name, slot: Slot, wear: Wear) {
-        let (place, _) = self.touch(name, slot);
-        self.write(place, None, Firmness::Confirmed, wear.now);
+    pub(crate) fn store(&mut self, name: Name, slot: Slot, now: Stamp) {
+        let known = self.holder(name, slot).map(|h| h.place);
+        let place = known.unwrap_or_else(|| self.found(name, slot));
+        self.confirm(place, now);
     }
 
     /// The prefix has been prefilled there. One evicted meanwhile stays forgotten.
-    pub(crate) fn confirm(&mut self, place: PlaceId, wear: Wear) {
-        self.write(place, None, Firmness::Confirmed, wear.now);
+    pub(crate) fn confirm(&mut self, place: PlaceId, now: Stamp) {
+        self.renew(place);
+        self.write(place, None, Firmness::Confirmed, now);
+    }
+
+    /// The prefix was in use there until now.
+    pub(crate) fn renew(&mut self, place: PlaceId) {
+        if self.place(place).is_some() {
+            self.set_fresh(place.at, Freshness::Fresh);
+        }
     }
 
     /// The request failed or left: what only it made us expect is not there.
@@ -172,17 +305,21 @@ impl Residency {
 
     /// The engine says that it no longer has this prefix.
     pub(crate) fn remove(&mut self, name: Name, slot: Slot) {
-        let place = self.holders(name).iter().find(|h| h.slot == slot);
-        if let Some(place) = place.map(|h| h.place) {
-            self.drop_place(place.at);
+        if let Some(holder) = self.holder(name, slot) {
+            self.drop_place(holder.place.at);
         }
     }
 
     /// The worker's cache is gone.
     pub(crate) fn forget(&mut self, slot: Slot) {
-        while let Some(oldest) = self.places.oldest(slot.index()) {
+        while let Some(oldest) = self.oldest(slot) {
             self.drop_place(oldest);
         }
+    }
+
+    /// The birth of the next place.
+    pub(crate) fn next_birth(&self) -> Birth {
+        Birth(self.births.wrapping_add(1))
     }
 
     /// Names in the table.
@@ -192,7 +329,7 @@ impl Residency {
 
     /// Names that this worker is believed to hold.
     pub(crate) fn held_by(&self, slot: Slot) -> usize {
-        self.places.len(slot.index())
+        self.places.len(fresh_list(slot)) + self.places.len(aged_list(slot))
     }
 
     fn find(&self, name: Name) -> Option<u32> {
@@ -205,41 +342,83 @@ impl Residency {
         place.filter(|place| place.born == id.born)
     }
 
-    /// The place of a name at a worker as the latest in use, made if it is not there, and what
-    /// was believed of it before.
-    fn touch(&mut self, name: Name, slot: Slot) -> (PlaceId, Option<Holder>) {
-        let known = self.holders(name).iter().find(|h| h.slot == slot).copied();
-        if let Some(holder) = known {
-            self.places.touch(slot.index(), holder.place.at);
-            return (holder.place, known);
+    fn holder(&self, name: Name, slot: Slot) -> Option<Holder> {
+        self.holders(name).iter().find(|h| h.slot == slot).copied()
+    }
+
+    fn holder_mut(&mut self, place: Place) -> Option<&mut Holder> {
+        let holders = &mut self.entries.get_mut(place.entry)?.holders;
+        holders.iter_mut().find(|h| h.slot == place.slot)
+    }
+
+    fn is_fresh(&self, place: Place) -> bool {
+        let holders = self.entries.get(place.entry).map(|e| &e.holders);
+        holders.is_some_and(|all| all.iter().any(|h| h.slot == place.slot && h.fresh))
+    }
+
+    /// What of a worker's was used least lately.
+    fn oldest(&self, slot: Slot) -> Option<u32> {
+        let aged = self.places.oldest(aged_list(slot));
+        aged.or_else(|| self.places.oldest(fresh_list(slot)))
+    }
+
+    /// Makes a place the latest in use of what its worker's cache has, or of what it has not.
+    fn set_fresh(&mut self, at: u32, to: Freshness) {
+        let Some(place) = self.places.get(at).copied() else {
+            return;
+        };
+        let (list, fresh) = match to {
+            Freshness::Fresh => (fresh_list(place.slot), true),
+            Freshness::Aged => (aged_list(place.slot), false),
+        };
+        self.places.touch(list, at);
+        let Some(holder) = self.holder_mut(place).filter(|h| h.fresh != fresh) else {
+            return;
+        };
+        holder.fresh = fresh;
+        if let Some(cached) = self.cached.get_mut(place.slot.index()) {
+            match to {
+                Freshness::Fresh => *cached += u64::from(place.tokens),
+                Freshness::Aged => *cached -= u64::from(place.tokens),
+            }
         }
-        while self.places.len(slot.index()) >= self.room {
-            let Some(oldest) = self.places.oldest(slot.index()) else {
+    }
+
+    /// A new place for a name at a worker, as the latest in use.
+    fn found(&mut self, name: Name, slot: Slot) -> PlaceId {
+        while self.held_by(slot) >= self.room {
+            let Some(oldest) = self.oldest(slot) else {
                 break;
             };
             self.drop_place(oldest);
         }
+        if self.cached.len() <= slot.index() {
+            self.cached.resize(slot.index() + 1, 0);
+        }
         let entry = self.find(name).unwrap_or_else(|| self.enter(name));
         self.births = self.births.wrapping_add(1);
-        let (by, born) = (RequestId(0), self.births);
+        let born = self.births;
         let new = Place {
             entry,
             slot,
-            by,
+            by: RequestId(0),
             born,
+            prompt_tokens: 0,
+            tokens: 0,
+            parent: None,
         };
-        let at = self.places.push(slot.index(), new);
+        let at = self.places.push(fresh_list(slot), new);
         let place = PlaceId { at, born };
-        let (firmness, stamp) = (Firmness::Planned, Stamp(0));
         if let Some(entry) = self.entries.get_mut(entry) {
             entry.holders.push(Holder {
                 slot,
-                firmness,
-                stamp,
+                firmness: Firmness::Planned,
+                fresh: true,
+                stamp: Stamp(0),
                 place,
             });
         }
-        (place, None)
+        place
     }
 
     /// A new name, held by nobody yet.
@@ -258,16 +437,15 @@ impl Residency {
             return;
         };
         place.by = by.unwrap_or(place.by);
-        let (entry, slot) = (place.entry, place.slot);
-        let holders = self.entries.get_mut(entry).map(|e| &mut e.holders);
-        let holder = holders.and_then(|all| all.iter_mut().find(|h| h.slot == slot));
-        if let Some(holder) = holder {
+        let place = *place;
+        if let Some(holder) = self.holder_mut(place) {
             (holder.firmness, holder.stamp) = (firmness, stamp);
         }
     }
 
     /// Takes one place out; a name without holders goes with it.
     fn drop_place(&mut self, place: u32) {
+        self.set_fresh(place, Freshness::Aged);
         let Some(Place {
             entry: at, slot, ..
         }) = self.places.remove(place)
@@ -289,6 +467,23 @@ impl Residency {
     }
 }
 
+/// Places between two of a prompt's that are looked at; a prompt seldom leaves more behind.
+const MOST_BETWEEN: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freshness {
+    Fresh,
+    Aged,
+}
+
+fn fresh_list(slot: Slot) -> usize {
+    2 * slot.index()
+}
+
+fn aged_list(slot: Slot) -> usize {
+    2 * slot.index() + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,12 +491,7 @@ mod tests {
     const A: RequestId = RequestId(1);
     const B: RequestId = RequestId(2);
 
-    fn wear(now: u32) -> Wear {
-        Wear {
-            now: Stamp(now),
-            limit: 100,
-        }
-    }
+    const NOW: Stamp = Stamp(0);
 
     fn table(room: usize) -> Residency {
         Residency::new(Seed::new(0), room)
@@ -312,17 +502,15 @@ mod tests {
         holders.iter().map(|h| h.slot.0).collect()
     }
 
-    fn expect(table: &mut Residency, name: u64, slot: u16, by: RequestId, now: u32) -> PlaceId {
+    fn expect(table: &mut Residency, name: u64, slot: u16, by: RequestId) -> PlaceId {
         let by = (by, Firmness::Expected);
-        table
-            .expect(Name::session(name), Slot(slot), wear(now), by)
-            .0
+        table.expect(Name::session(name), Slot(slot), NOW, by).0
     }
 
     #[test]
     fn a_failure_takes_back_only_what_hung_on_it() {
         let (mut table, w) = (table(8), Slot(0));
-        let place = expect(&mut table, 7, 0, A, 0);
+        let place = expect(&mut table, 7, 0, A);
         table.withdraw(place, A);
         assert_eq!(
             (who(&table, 7), table.len(), table.held_by(w)),
@@ -330,18 +518,20 @@ mod tests {
         );
 
         // A second request relies on the same prefix: the first one's failure is not its own.
-        let first = expect(&mut table, 7, 0, A, 0);
-        let second = expect(&mut table, 7, 0, B, 0);
+        let first = expect(&mut table, 7, 0, A);
+        let second = expect(&mut table, 7, 0, B);
         table.withdraw(first, A);
         assert_eq!((who(&table, 7), first), (vec![0], second));
 
         // What was prefilled once is not undone by a later failure,
-        table.confirm(second, wear(0));
-        let third = expect(&mut table, 7, 0, B, 50);
+        table.confirm(second, NOW);
+        let third = expect(&mut table, 7, 0, B);
         table.withdraw(third, B);
         assert_eq!(who(&table, 7), [0]);
         // unless it had been pushed out before that.
-        let fourth = expect(&mut table, 7, 0, B, 100);
+        table.charge(third, 10);
+        table.fit(w, 9);
+        let fourth = expect(&mut table, 7, 0, B);
         table.withdraw(fourth, B);
         assert_eq!(who(&table, 7), [0_u16; 0]);
     }
@@ -351,33 +541,70 @@ mod tests {
         let mut table = table(8);
         let firmness = |table: &Residency| table.holders(Name::session(7))[0].firmness;
         let plan = |table: &mut Residency, by| {
-            table.expect(Name::session(7), Slot(0), wear(0), (by, Firmness::Planned))
+            table.expect(Name::session(7), Slot(0), NOW, (by, Firmness::Planned))
         };
         plan(&mut table, A);
         assert_eq!(firmness(&table), Firmness::Planned);
-        let place = expect(&mut table, 7, 0, A, 0);
+        let place = expect(&mut table, 7, 0, A);
         plan(&mut table, B);
         assert_eq!(firmness(&table), Firmness::Expected);
         table.withdraw(place, B);
         assert_eq!(who(&table, 7), [0], "it never hung on the second");
     }
 
+    fn fresh(table: &Residency, name: u64) -> bool {
+        table.holders(Name::session(name))[0].fresh
+    }
+
     #[test]
-    fn a_prefix_ages_by_what_was_sent_since() {
-        assert!(wear(199).spares(Stamp(100)));
-        assert!(!wear(200).spares(Stamp(100)));
-        assert!(wear(5).spares(Stamp(u32::MAX)), "the count wraps");
+    fn what_was_used_least_lately_does_not_fit_the_cache() {
+        let (mut table, w) = (table(8), Slot(0));
+        for name in 1..=3 {
+            let place = expect(&mut table, name, 0, A);
+            table.charge(place, 40);
+        }
+        table.fit(w, 120);
+        assert!(fresh(&table, 1));
+        // The first is used again, so the second is the first to go;
+        expect(&mut table, 1, 0, B);
+        table.fit(w, 119);
+        assert_eq!([1, 2, 3].map(|n| fresh(&table, n)), [true, false, true]);
+        // it comes back when a request brings it anew.
+        expect(&mut table, 2, 0, B);
+        table.fit(w, 119);
+        assert_eq!([1, 2, 3].map(|n| fresh(&table, n)), [true, true, false]);
+        assert_eq!(table.held_by(w), 3, "what has aged out is not forgotten");
+    }
+
+    #[test]
+    fn only_being_sent_there_uses_a_prefix() {
+        let (mut table, w) = (table(8), Slot(0));
+        let places = [1, 2].map(|name| expect(&mut table, name, 0, A));
+        for place in places {
+            table.charge(place, 10);
+            table.confirm(place, NOW);
+        }
+        let waits = (B, Firmness::Planned);
+        table.expect(Name::session(1), w, NOW, waits);
+        table.fit(w, 10);
+        assert!(!fresh(&table, 1));
+        // Once it has aged out, whoever waits will bring it anew.
+        table.expect(Name::session(1), w, NOW, waits);
+        assert!(fresh(&table, 1));
+        table.withdraw(places[0], B);
+        assert_eq!(who(&table, 1), [0_u16; 0]);
+        assert_eq!(table.cached, [10]);
     }
 
     #[test]
     fn each_worker_gives_up_its_own_least_recently_used() {
         let mut table = table(2);
         for name in 1..=2 {
-            expect(&mut table, name, 0, A, 0);
-            expect(&mut table, name, 1, A, 0);
+            expect(&mut table, name, 0, A);
+            expect(&mut table, name, 1, A);
         }
-        expect(&mut table, 1, 0, B, 0);
-        expect(&mut table, 3, 0, B, 0);
+        expect(&mut table, 1, 0, B);
+        expect(&mut table, 3, 0, B);
         assert_eq!(who(&table, 1), [0, 1]);
         assert_eq!(who(&table, 2), [1], "the other worker still has it");
         assert_eq!((who(&table, 3), table.len()), (vec![0], 3));
@@ -391,7 +618,7 @@ mod tests {
     #[test]
     fn engines_correct_the_table() {
         let mut table = table(8);
-        table.store(Name::session(1), Slot(0), wear(0));
+        table.store(Name::session(1), Slot(0), NOW);
         assert_eq!(who(&table, 1), [0]);
         table.remove(Name::session(1), Slot(1));
         assert_eq!(who(&table, 1), [0]);

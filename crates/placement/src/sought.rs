@@ -150,7 +150,7 @@ impl<'a> Sought<'a> {
     }
 
     /// The name that the table keeps its key under.
-    fn session(&self) -> Option<Name> {
+    pub(crate) fn session(&self) -> Option<Name> {
         match self.by {
             By::Key(key) => Some(Name::session(key)),
             By::Rungs(_) | By::Nothing => self.conversation.map(Name::session),

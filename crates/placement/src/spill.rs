@@ -60,6 +60,9 @@ pub(crate) fn choose<'p, 'w>(
         None if survey.barred > 0 => or_home(cheapest(all())?, survey, all(), settings)?,
         None => first,
     };
+    if survey.drawn == Some(prospect.gauge.slot) {
+        return Some(Choice::unspilled(prospect));
+    }
     Some(Choice {
         prospect,
         spilled: spilled(wanted, prospect, &queue),

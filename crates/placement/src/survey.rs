@@ -34,6 +34,8 @@ pub(crate) struct Survey<'w> {
     pub(crate) cheapest: Option<usize>,
     /// The first of those that hold most of the prompt, if any holds any of it.
     pub(crate) fullest: Option<usize>,
+    /// The home of a conversation that went elsewhere while it was away.
+    pub(crate) drawn: Option<Slot>,
     /// Where the key's home is, once somebody has asked.
     home: OnceCell<Option<usize>>,
 }
@@ -83,6 +85,7 @@ impl<'w> Survey<'w> {
             barred: 0,
             cheapest: None,
             fullest: None,
+            drawn: None,
             home: OnceCell::new(),
         }
     }
@@ -168,7 +171,7 @@ impl Fleet {
             let turn = self.turn(survey.prospects.len());
             survey.prospects.rotate_left(turn);
         }
-        self.price(sought, mean_waiting, survey);
+        self.price(at, sought, mean_waiting, survey);
         Ok(())
     }
 
@@ -205,7 +208,7 @@ impl Fleet {
         self.settings.hard_cap.is_some_and(over)
     }
 
-    fn price(&self, sought: &Sought<'_>, mean_waiting: f64, survey: &mut Survey<'_>) {
+    fn price(&self, at: At, sought: &Sought<'_>, mean_waiting: f64, survey: &mut Survey<'_>) {
         let mut beliefs = Beliefs::nothing(self.workers.slots());
         if self.settings.policy.knows_keys() {
             self.beliefs(sought, &mut beliefs);
@@ -217,29 +220,49 @@ impl Fleet {
             beliefs.raise(home.gauge.slot, prior, Ground::Prior);
         }
         let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
+        self.draw(at, sought, survey);
         let (mut least_ms, mut most) = (f64::INFINITY, 0);
-        for (at, prospect) in survey.prospects.iter_mut().enumerate() {
+        for (place, prospect) in survey.prospects.iter_mut().enumerate() {
             prospect.belief = beliefs.get(prospect.gauge.slot);
             prospect.price(sought, factor, &self.settings);
             if prospect.is_barred() {
                 survey.barred += 1;
             } else if prospect.cost_ms < least_ms {
-                (least_ms, survey.cheapest) = (prospect.cost_ms, Some(at));
+                (least_ms, survey.cheapest) = (prospect.cost_ms, Some(place));
             }
             if prospect.belief.tokens > most {
-                (most, survey.fullest) = (prospect.belief.tokens, Some(at));
+                (most, survey.fullest) = (prospect.belief.tokens, Some(place));
             }
         }
     }
 }
 
+impl Fleet {
+    /// Makes the home of a displaced conversation cheaper.
+    fn draw(&self, at: At, sought: &Sought<'_>, survey: &mut Survey<'_>) {
+        if survey.key.is_none() || !self.is_drawing(at) {
+            return;
+        }
+        let draw_ms = |home: &Prospect<'_>| self.draw_ms(at, sought, home.gauge.slot);
+        let draw_ms = survey.home().map_or(0.0, draw_ms);
+        let home = survey.home.get().copied().flatten();
+        if draw_ms > 0.0
+            && let Some(home) = home.and_then(|place| survey.prospects.get_mut(place))
+        {
+            home.cost_ms -= draw_ms;
+            survey.drawn = Some(home.gauge.slot);
+        }
+    }
+}
+
 impl Prospect<'_> {
-    /// `(pending + active) / ramp + (miss + congestion · mean waiting) · prefill of what is
-    /// missing`, of which the first part is there already.
+    /// `(sent + active + what waits and comes before it) / ramp + (miss + congestion · mean waiting)
+    /// · prefill of what is missing`, of which the first two are there already.
     fn price(&mut self, sought: &Sought<'_>, factor: f64, settings: &Settings) {
         let held = self.belief.tokens;
         self.prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
-        self.cost_ms += factor * self.prefill_ms;
+        let ahead_ms = self.gauge.ahead.of(self.prefill_ms);
+        self.cost_ms += ahead_ms * self.gauge.weight / self.bears + factor * self.prefill_ms;
         if self.heat == Heat::Barred {
             let keeps = settings.hot_keep_share * f64::from(sought.prompt_tokens);
             if f64::from(held) >= keeps {

@@ -2,11 +2,13 @@
 
 use headwater_signature::RouteTag;
 
+use crate::backlog::Backlog;
 use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
+use crate::homecoming::Return;
 use crate::id::{At, Generation, WorkerId};
 use crate::rate::{Rate, Sample};
-use crate::residency::{Slot, Stamp, Wear};
+use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
 use crate::watermark::Watermark;
 
@@ -29,10 +31,15 @@ pub(crate) struct Worker {
     /// What a client echoes to come back here.
     pub(crate) tag: RouteTag,
     sent_tokens: u64,
+    /// Tokens of our own requests that have been prefilled.
+    prefilled_tokens: u64,
+    foreign: Foreign,
     limit_units: u32,
     /// Counts the lives of whatever had this slot: what began in another one warms no cache here.
     pub(crate) life: u32,
     pub(crate) ready_since: Option<At>,
+    /// When it came to a fleet that served already.
+    pub(crate) returned: Option<Return>,
     cache_tokens: Option<u64>,
     /// Factor on the size of the cache, learned from what the engine says it had found.
     cache_factor: f64,
@@ -52,9 +59,8 @@ pub(crate) struct Load {
     pub(crate) waiting: u32,
     pub(crate) uncached_tokens: u64,
     pub(crate) pending_us: u64,
-    /// Requests that wait for it at the caller, with their expected prefill.
-    pub(crate) held: u32,
-    pub(crate) held_us: u64,
+    /// Requests that wait for it at the caller.
+    pub(crate) held: Backlog,
 }
 
 /// What a worker had to do beyond our own requests when it last reported.
@@ -64,6 +70,34 @@ struct Others {
     in_flight: u32,
     waiting: u32,
     pending_ms: f64,
+}
+
+/// What it has computed beyond our own requests, since it was first heard of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Foreign {
+    tokens: u64,
+    /// Those of them that the table has been told of.
+    told: u64,
+    /// The engine's own count when it last reported, less our own and `tokens`.
+    base: Option<i128>,
+    last_computed: u64,
+}
+
+impl Foreign {
+    /// Takes the engine's count. A count that falls begins anew.
+    fn take(&mut self, computed: u64, own: u64) {
+        let beyond = i128::from(computed) - i128::from(own);
+        let base = self.base.filter(|_| computed >= self.last_computed);
+        let base = base.unwrap_or(beyond - i128::from(self.tokens));
+        // What we believe to be prefilled may be a step ahead of the engine's count.
+        let tokens = u64::try_from(beyond - base).unwrap_or(0);
+        *self = Self {
+            tokens: tokens.max(self.tokens),
+            base: Some(base),
+            last_computed: computed,
+            ..*self
+        };
+    }
 }
 
 impl Worker {
@@ -81,9 +115,12 @@ impl Worker {
             ramp_from: None,
             tag: RouteTag::of(name, generation.started),
             sent_tokens: 0,
+            prefilled_tokens: 0,
+            foreign: Foreign::default(),
             limit_units: 0,
             life: 0,
             ready_since: None,
+            returned: None,
             cache_tokens: None,
             cache_factor: 1.0,
             surprises: 0,
@@ -113,6 +150,7 @@ impl Worker {
         self.watermark = Watermark::default();
         self.report = None;
         self.others = Others::default();
+        self.foreign.base = None;
         self.life = self.life.wrapping_add(1);
         self.cache_tokens = None;
         self.cache_factor = 1.0;
@@ -139,6 +177,9 @@ impl Worker {
         if cache_tokens.is_some() && cache_tokens != self.cache_tokens {
             self.cache_tokens = cache_tokens;
             self.set_limit(settings);
+        }
+        if let Some(computed) = report.computed_tokens {
+            self.foreign.take(computed, self.prefilled_tokens);
         }
         if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
             self.others = self.beyond_own(at, report, typical_ms, settings);
@@ -168,25 +209,41 @@ impl Worker {
 
     /// Requests there: our own, held ones too, and others' while the report of them is fresh.
     pub(crate) fn in_flight(&self, at: At) -> u32 {
-        let own = self.own.in_flight.saturating_add(self.own.held);
+        let own = self.own.in_flight.saturating_add(self.own.held.requests());
         own.saturating_add(self.others(at).in_flight)
     }
 
     /// Requests there that wait for their first byte, likewise.
     pub(crate) fn waiting(&self, at: At) -> u32 {
-        let own = self.own.waiting.saturating_add(self.own.held);
+        let own = self.own.waiting.saturating_add(self.own.held.requests());
         own.saturating_add(self.others(at).waiting)
     }
 
-    /// Milliseconds of prefill that come before a new request's, likewise.
+    /// Milliseconds of prefill there, likewise.
     pub(crate) fn pending_ms(&self, at: At) -> f64 {
-        (self.own.pending_us + self.own.held_us) as f64 / 1_000.0 + self.others(at).pending_ms
+        self.own.held.total_us() as f64 / 1_000.0 + self.sent_ms(at)
+    }
+
+    /// The same without what waits at the caller.
+    pub(crate) fn sent_ms(&self, at: At) -> f64 {
+        self.own.pending_us as f64 / 1_000.0 + self.others(at).pending_ms
+    }
+
+    /// Tokens that others have put into its cache and that the table has not been told of, once
+    /// they are enough to matter.
+    pub(crate) fn crowding(&mut self) -> Option<u32> {
+        let new = self.foreign.tokens - self.foreign.told;
+        if new == 0 || new < self.wear().room() / FEW {
+            return None;
+        }
+        self.foreign.told = self.foreign.tokens;
+        Some(u32::try_from(new).unwrap_or(u32::MAX))
     }
 
     /// How far its cache has been overwritten.
     pub(crate) fn wear(&self) -> Wear {
         #[expect(clippy::cast_possible_truncation, reason = "a stamp wraps")]
-        let now = Stamp((self.sent_tokens / UNIT) as u32);
+        let now = Stamp((self.sent_tokens.saturating_add(self.foreign.tokens) / UNIT) as u32);
         let limit = self.limit_units;
         Wear { now, limit }
     }
@@ -241,6 +298,10 @@ impl Worker {
         self.own.waiting -= 1;
         self.own.uncached_tokens -= u64::from(uncached_tokens);
         self.own.pending_us -= pending_us;
+        let prefilled = self
+            .prefilled_tokens
+            .saturating_add(u64::from(uncached_tokens));
+        self.prefilled_tokens = prefilled;
     }
 
     /// It is over, after having been prefilled.
@@ -273,8 +334,6 @@ impl Worker {
 
     fn set_limit(&mut self, settings: &Settings) {
         let cache = self.cache_tokens.unwrap_or(settings.cache_tokens_default) as f64;
-        // What other routers send wears it as well; but dividing by their number loses half of
-        // the hits of four routers in front of chat (simulated), so guess high here too.
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
         let units = (cache * settings.fresh_share * self.cache_factor) as u64 / UNIT;
         self.limit_units = u32::try_from(units).unwrap_or(u32::MAX / 2).max(1);
@@ -307,8 +366,9 @@ pub(crate) enum Found {
     Kept,
 }
 
-/// Tokens of one unit of a stamp.
-const UNIT: u64 = 16;
+/// Others' tokens are entered in parts of the cache of about one in so many, so that they take
+/// few places of the table.
+const FEW: u64 = 128;
 
 /// What a worker bears at the beginning of its slow start.
 const FIRST_SHARE: f64 = 0.1;

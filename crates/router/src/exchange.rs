@@ -24,6 +24,7 @@ pub(crate) struct Exchange {
     line: Line,
     method: Method,
     sending: Sending,
+    gathering: Gathering,
     receiving: Receiving,
     afterwards: Afterwards,
 }
@@ -67,6 +68,14 @@ enum Sending {
     Refused,
 }
 
+/// Whether what there is of a body waits for a moment for what else has come already: the engine
+/// towards the client hands over one read at a time, and each write costs more than that.
+#[derive(PartialEq, Eq)]
+enum Gathering {
+    Begins,
+    Waited,
+}
+
 enum Receiving {
     Head,
     Length(u64),
@@ -92,6 +101,7 @@ impl Exchange {
                 Sent::Nothing => Sending::Rest,
                 Sent::Length(_) | Sent::Chunked => Sending::Body(body, sent),
             },
+            gathering: Gathering::Begins,
             receiving: Receiving::Head,
             afterwards: Afterwards::Closes,
         }
@@ -147,6 +157,12 @@ impl Exchange {
                     }
                 }
             }
+            if waits_for_body && self.gathering == Gathering::Begins && self.line.is_waiting() {
+                self.gathering = Gathering::Waited;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            self.gathering = Gathering::Begins;
             if matches!(self.sending, Sending::Done | Sending::Refused) {
                 return Poll::Ready(Ok(()));
             }

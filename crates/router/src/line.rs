@@ -77,6 +77,11 @@ impl Line {
         }
     }
 
+    /// Whether anything waits to be written.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.to_write.is_empty()
+    }
+
     /// Whether more can be added before anything is written.
     pub(crate) fn has_room(&self) -> bool {
         self.to_write.len() < MOST_PIECES

@@ -192,6 +192,7 @@ impl Roster {
             running: reading.count(Signal::Running),
             waiting: reading.count(Signal::Waiting),
             pending_tokens: None,
+            computed_tokens: reading.computed_tokens(),
             kv_use: reading.kv_use(),
             cache_tokens: reading.cache_tokens(),
         };
@@ -220,6 +221,7 @@ impl Roster {
             running: load.running.or_else(|| last(Signal::Running)),
             waiting: load.waiting.or_else(|| last(Signal::Waiting)),
             pending_tokens: None,
+            computed_tokens: None,
             kv_use: load.kv_use.or_else(|| reading.and_then(Reading::kv_use)),
             cache_tokens: reading.and_then(Reading::cache_tokens),
         };

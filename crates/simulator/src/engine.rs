@@ -60,6 +60,8 @@ pub struct Engine<'p> {
     /// Decode steps made since the worker began.
     steps: u64,
     phase: Phase,
+    /// Prompt tokens computed since it began.
+    computed_tokens: u64,
 }
 
 /// Ordered by the step after which it is over.
@@ -115,6 +117,7 @@ impl<'p> Engine<'p> {
             kv_tokens: 0,
             steps: 0,
             phase: Phase::Idle,
+            computed_tokens: 0,
         };
         engine.cache.resize(engine.capacity_blocks());
         engine
@@ -168,7 +171,7 @@ impl<'p> Engine<'p> {
         let mut running: Vec<u32> = self.running.drain().map(|Reverse(r)| r.request).collect();
         running.sort_unstable();
         lost.extend(running);
-        (self.kv_tokens, self.phase) = (0, Phase::Idle);
+        (self.kv_tokens, self.computed_tokens, self.phase) = (0, 0, Phase::Idle);
         self.cache.clear();
         lost
     }
@@ -209,6 +212,12 @@ impl<'p> Engine<'p> {
             Phase::Idle | Phase::Decoding { .. } => 0,
         };
         u64::from(first) + queued.map(u64::from).sum::<u64>()
+    }
+
+    /// Prompt tokens that it has computed since it began.
+    #[must_use]
+    pub fn computed_tokens(&self) -> u64 {
+        self.computed_tokens
     }
 
     /// Share of its cache that running requests take, as engines report it.
@@ -370,6 +379,7 @@ impl<'p> Engine<'p> {
             pinned,
             ..
         } = prefill;
+        self.computed_tokens += u64::from(job.input_tokens.saturating_sub(hit_tokens));
         let path = trace.path(job.request as usize);
         let pinned = self.cache.pin_new(path, pinned);
         let what = Milestone::FirstToken { hit_tokens };

@@ -79,6 +79,9 @@ pub struct Timelines {
     pub load: Vec<Vec<f64>>,
     /// Prompt tokens answered in each slice, and those of them that were cached.
     pub hits: Vec<(u64, u64)>,
+    /// Answered requests that arrived in each slice, and the sum of their milliseconds to the
+    /// first token.
+    pub waits: Vec<(u64, f64)>,
 }
 
 /// The last turn that is told apart.
@@ -158,6 +161,7 @@ impl Outcome {
                 slice_ms: loads.slice_ms,
                 load: loads.rows,
                 hits: Vec::new(),
+                waits: Vec::new(),
             },
         };
         let mut work_ms = vec![0.0; outcome.timeline.load.len()];
@@ -196,6 +200,7 @@ impl Outcome {
             }
             outcome.note_turn(call.turn, call.input_tokens, record.hit_tokens, ttft);
             outcome.note_hits(first, call.input_tokens, record.hit_tokens);
+            outcome.note_wait(record.arrived_ms, ttft);
         }
         outcome.ttft_ms = Spread::of(ttfts);
         outcome.total_ms = Spread::of(totals);
@@ -238,22 +243,39 @@ impl Outcome {
     }
 
     fn note_hits(&mut self, at_ms: f64, input_tokens: u32, hit_tokens: u32) {
+        let slice = self.slice(at_ms);
+        if let Some(hit) = entry(&mut self.timeline.hits, slice) {
+            hit.0 += u64::from(input_tokens);
+            hit.1 += u64::from(hit_tokens);
+        }
+    }
+
+    fn note_wait(&mut self, at_ms: f64, ttft_ms: f64) {
+        let slice = self.slice(at_ms);
+        if let Some(wait) = entry(&mut self.timeline.waits, slice) {
+            wait.0 += 1;
+            wait.1 += ttft_ms;
+        }
+    }
+
+    fn slice(&self, at_ms: f64) -> usize {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "never negative; `as` saturates"
         )]
-        let slice = ((at_ms / self.timeline.slice_ms) as usize).min(100_000);
-        let hits = &mut self.timeline.hits;
-        if hits.len() <= slice {
-            hits.resize(slice + 1, (0, 0));
-        }
-        if let Some(hit) = hits.get_mut(slice) {
-            *hit = (
-                hit.0 + u64::from(input_tokens),
-                hit.1 + u64::from(hit_tokens),
-            );
-        }
+        let slice = (at_ms / self.timeline.slice_ms) as usize;
+        slice.min(MOST_SLICES)
     }
+}
+
+/// Slices that are told apart.
+const MOST_SLICES: usize = 100_000;
+
+fn entry<T: Copy + Default>(slices: &mut Vec<T>, slice: usize) -> Option<&mut T> {
+    if slices.len() <= slice {
+        slices.resize(slice + 1, T::default());
+    }
+    slices.get_mut(slice)
 }
 
 fn imbalance(work_ms: &[f64], workers: usize) -> f64 {

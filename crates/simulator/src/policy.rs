@@ -160,6 +160,8 @@ pub struct Status {
     pub load: Option<(u32, u32)>,
     /// Prompt tokens that it has yet to compute, where load is reported.
     pub pending_tokens: Option<u64>,
+    /// Prompt tokens that it has computed since it began, where load is reported.
+    pub computed_tokens: Option<u64>,
     /// Share of its cache that running requests take; unknown at the start.
     pub kv_use: Option<f64>,
     /// Tokens that its cache has room for.

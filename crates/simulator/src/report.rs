@@ -12,7 +12,7 @@ mod json;
 
 pub use csv::csv;
 pub use html::html;
-pub use json::json;
+pub use json::{json, json_over_time};
 
 /// A table, a row a run, with a summary below if several configurations were run.
 #[must_use]

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use headwater_placement::{Settings, SettingsError};
 
 use self::agenda::{Event, Timed};
+use self::echo::Threads;
 use self::router::Router;
 use self::timeline::Timeline;
 use crate::engine::{Engine, Happened, Job, Milestone};
@@ -16,6 +17,7 @@ use crate::trace::{Arrival, Trace};
 use crate::view::Echo;
 
 mod agenda;
+mod echo;
 mod failure;
 mod reports;
 mod router;
@@ -43,7 +45,8 @@ pub struct Conditions {
     pub echoes: Echoes,
     /// Whether routers hear from the workers' engines.
     pub reports: Reports,
-    /// Milliseconds between two of these reports; 500 is what our router does.
+    /// Milliseconds between two of these reports; 500 is what our router does. With 0 a router
+    /// knows the load at each decision.
     pub report_every_ms: f64,
     /// Settings of our placement.
     pub settings: Settings,
@@ -162,6 +165,8 @@ struct Run<'r> {
     places: Vec<Option<usize>>,
     flights: Vec<Flight>,
     records: Vec<Record>,
+    threads: Threads,
+    /// What each request brings with it.
     echoes: Vec<Option<Echo>>,
     /// What each request hits if the workers share an endless cache.
     granted: Option<Vec<u32>>,
@@ -220,11 +225,10 @@ impl<'r> Run<'r> {
             .collect();
         fixed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let fixed: Vec<usize> = fixed.into_iter().map(|(_, request)| request).collect();
-        let sessions = trace
-            .calls()
-            .iter()
-            .map(|call| call.session as usize + 1)
-            .max();
+        let threads = match conditions.echoes {
+            Echoes::Returned => Threads::of(trace),
+            Echoes::Dropped => Threads::default(),
+        };
         let mut run = Self {
             trace,
             profile,
@@ -241,7 +245,8 @@ impl<'r> Run<'r> {
             places: Vec::new(),
             flights: vec![Flight::Nowhere; trace.len()],
             records: vec![Record::default(); trace.len()],
-            echoes: vec![None; sessions.unwrap_or(0)],
+            threads,
+            echoes: vec![None; trace.len()],
             granted: None,
             timeline: Timeline::new(trace.span_ms()),
             reporting: true,

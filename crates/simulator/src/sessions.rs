@@ -9,7 +9,8 @@ use crate::trace::{Arrival, Node, Trace};
 
 /// Puts requests in order of time and fills in sessions and borders where they are not known.
 ///
-/// A prompt continues the conversation whose last prompt is the longest that it begins with.
+/// A prompt continues the conversation whose last prompt is the longest that it begins with, each
+/// prompt being continued once; or else the latest that has at least half of its blocks.
 /// Segments are taken to end where some prompt of the trace ends and where two prompts part:
 /// with knowledge of the whole trace, so better than a client knows, who knows its own messages.
 pub(crate) fn assemble(mut rows: Vec<Row>, block_tokens: u32) -> Trace {
@@ -72,8 +73,10 @@ struct Sessions {
     common: Vec<bool>,
     /// By the name that the trace gives.
     named: HashMap<u64, u32, BuildHasherDefault<NodeHasher>>,
-    /// By where their last prompt ended.
+    /// By where their last prompt ended, as long as none has gone on from there.
     ended: HashMap<Node, u32, BuildHasherDefault<NodeHasher>>,
+    /// The latest that came by a node.
+    came_by: HashMap<Node, u32, BuildHasherDefault<NodeHasher>>,
     turns: Vec<u32>,
 }
 
@@ -82,26 +85,34 @@ impl Sessions {
         let new = u32::try_from(self.turns.len()).unwrap_or(u32::MAX);
         let session = match row.session {
             Some(name) => *self.named.entry(name).or_insert(new),
-            None => {
-                let own = |node: &&Node| self.common.get(node.index()) != Some(&true);
-                let found = row
-                    .path
-                    .iter()
-                    .rev()
-                    .take_while(own)
-                    .find_map(|node| self.ended.get(node));
-                found.copied().unwrap_or(new)
-            }
+            None => self.continued(&row.path).unwrap_or(new),
         };
         if session == new {
             self.turns.push(0);
         }
         if let Some(end) = row.path.last().filter(|_| row.session.is_none()) {
             self.ended.insert(*end, session);
+            let nodes = row.path.iter().map(|node| (*node, session));
+            self.came_by.extend(nodes);
         }
         let turn = self.turns.get_mut(session as usize);
         let turn = turn.map_or(0, |next| std::mem::replace(next, next.saturating_add(1)));
         (session, turn)
+    }
+
+    /// The conversation whose last prompt this one goes on from, or that it has most of its own
+    /// blocks in common with: an answer was asked for again, or the last turn was changed.
+    fn continued(&mut self, path: &[Node]) -> Option<u32> {
+        let own = |node: &&Node| self.common.get(node.index()) != Some(&true);
+        let own = || path.iter().rev().take_while(own);
+        if let Some(end) = own().find(|node| self.ended.contains_key(node)) {
+            return self.ended.remove(end);
+        }
+        let most = own().count().div_ceil(2);
+        own()
+            .take(most)
+            .find_map(|node| self.came_by.get(node))
+            .copied()
     }
 }
 

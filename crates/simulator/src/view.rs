@@ -41,7 +41,7 @@ impl Seat {
     }
 }
 
-/// Where the last answer of a conversation came from, as its client brings it back.
+/// Where the last answer of a thread came from, as its client brings it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Echo {
@@ -146,12 +146,9 @@ impl<'v> View<'v> {
         hit_tokens(blocks, self.block_tokens(), self.call(request).input_tokens)
     }
 
-    /// What the request's client brings back of the conversation's last answer.
+    /// What the request's client brings back of the last answer in its thread.
     #[must_use]
     pub fn echo(&self, request: usize) -> Option<Echo> {
-        self.echoes
-            .get(self.call(request).session as usize)
-            .copied()
-            .flatten()
+        self.echoes.get(request).copied().flatten()
     }
 }

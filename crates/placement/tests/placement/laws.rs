@@ -62,11 +62,12 @@ fn told() -> impl Strategy<Value = Told> {
     let number = || prop::option::of(prop_oneof![0_u32..50, Just(u32::MAX)]);
     let kv = prop::option::of(prop_oneof![-0.5_f64..1.5, Just(f64::NAN)]);
     let tokens = || prop::option::of(prop_oneof![0_u64..200_000, Just(u64::MAX)]);
-    let report = (number(), number(), kv, tokens(), tokens()).prop_map(
-        |(running, waiting, kv_use, cache_tokens, pending_tokens)| Report {
+    let report = (number(), number(), kv, tokens(), tokens(), tokens()).prop_map(
+        |(running, waiting, kv_use, cache_tokens, pending_tokens, computed_tokens)| Report {
             running,
             waiting,
             pending_tokens,
+            computed_tokens,
             kv_use,
             cache_tokens,
         },

@@ -152,12 +152,20 @@ fn what_was_sent_since_pushes_a_prefix_out() {
         },
     );
     world.serve(&signed(&text, 42));
-    world.serve(&signed(&prompt(2, 89_999), 43));
+    world.serve(&signed(&prompt(2, 80_000), 43));
     assert_eq!(
         world.place(&signed(&text, 42)).unwrap().reason,
         Reason::Resident
     );
-    world.serve(&signed(&prompt(3, 1), 44));
+    // Used again, it outlives what came after it;
+    world.serve(&signed(&text, 42));
+    world.serve(&signed(&prompt(3, 20_000), 44));
+    assert_eq!(
+        world.place(&signed(&text, 42)).unwrap().reason,
+        Reason::Resident
+    );
+    // idle, it goes once the cache is full of what was used since.
+    world.serve(&signed(&prompt(4, 80_000), 45));
     assert_eq!(
         world.place(&signed(&text, 42)).unwrap().reason,
         Reason::Home

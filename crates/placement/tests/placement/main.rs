@@ -5,6 +5,7 @@
 )]
 
 mod hold;
+mod homecoming;
 mod laws;
 mod learned;
 mod life;

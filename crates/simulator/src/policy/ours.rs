@@ -279,6 +279,7 @@ impl Policy for Headwater {
                     waiting: report.load.map(|(_, waiting)| waiting),
                     kv_use: report.kv_use,
                     pending_tokens: report.pending_tokens,
+                    computed_tokens: report.computed_tokens,
                     cache_tokens: Some(report.cache_tokens),
                 };
                 self.fleet.observe(at, &Event::Reported { worker, report });

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Timelines};
 use crate::summary::{Line, summarize};
 use crate::sweep::Cell;
 
@@ -45,6 +45,21 @@ struct Result<'r> {
     throughput_rps: f64,
     reasons: serde_json::Map<String, Value>,
     turns: Vec<Turn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_time: Option<OverTime>,
+}
+
+/// A number a slice each.
+#[derive(Serialize)]
+struct OverTime {
+    slice_s: f64,
+    prompt_tokens: Vec<u64>,
+    hit_tokens: Vec<u64>,
+    /// By arrival.
+    requests: Vec<u64>,
+    ttft_sum_ms: Vec<f64>,
+    /// Requests at each worker: a row a worker.
+    load: Vec<Vec<f64>>,
 }
 
 #[derive(Serialize)]
@@ -79,10 +94,23 @@ struct Against {
 /// "summary": …}`, the summary if several configurations were run.
 #[must_use]
 pub fn json(cells: &[Cell]) -> String {
+    write(cells, |_| None)
+}
+
+/// The same with `over_time` in each result: hits, waiting and load in slices of time.
+#[must_use]
+pub fn json_over_time(cells: &[Cell]) -> String {
+    write(cells, |outcome| Some(over_time(outcome)))
+}
+
+fn write(cells: &[Cell], over_time: impl Fn(&Outcome) -> Option<OverTime>) -> String {
     let summary = summarize(cells).filter(|summary| summary.configurations > 1);
     let report = Report {
         version: 1,
-        results: cells.iter().map(result).collect(),
+        results: cells
+            .iter()
+            .map(|cell| result(cell, over_time(&cell.outcome)))
+            .collect(),
         summary: summary.map(|summary| Summary {
             configurations: summary.configurations,
             best_peer: summary.best_peer.as_str(),
@@ -93,7 +121,27 @@ pub fn json(cells: &[Cell]) -> String {
     serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"
 }
 
-fn result(cell: &Cell) -> Result<'_> {
+fn over_time(outcome: &Outcome) -> OverTime {
+    let Timelines {
+        slice_ms,
+        load,
+        hits,
+        waits,
+    } = &outcome.timeline;
+    let rows = load.iter();
+    OverTime {
+        slice_s: slice_ms / 1_000.0,
+        prompt_tokens: hits.iter().map(|(all, _)| *all).collect(),
+        hit_tokens: hits.iter().map(|(_, hit)| *hit).collect(),
+        requests: waits.iter().map(|(requests, _)| *requests).collect(),
+        ttft_sum_ms: waits.iter().map(|(_, sum)| round(*sum, 1e3)).collect(),
+        load: rows
+            .map(|row| row.iter().map(|load| round(*load, 1e3)).collect())
+            .collect(),
+    }
+}
+
+fn result(cell: &Cell, over_time: Option<OverTime>) -> Result<'_> {
     let outcome: &Outcome = &cell.outcome;
     let ttft = &outcome.ttft_ms;
     Result {
@@ -132,6 +180,7 @@ fn result(cell: &Cell) -> Result<'_> {
             .zip(&outcome.turns)
             .map(|(number, turn)| self::turn(number, turn))
             .collect(),
+        over_time,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a request to a worker and back: which router, what it says, what it hears.
 
 use super::router::World;
-use super::{Echoes, Event, Flight, Run, Split, Stage};
+use super::{Event, Flight, Run, Split, Stage};
 use crate::dice::mix_two;
 use crate::policy::{News, Route, Verdict};
 use crate::view::Echo;
@@ -17,6 +17,10 @@ impl Run<'_> {
         let Some(router) = self.router_for(request) else {
             return self.again(request, tries);
         };
+        if let Some(echo) = self.echoes.get_mut(request) {
+            *echo = self.threads.brought(request);
+        }
+        self.look(router);
         let verdict = self.ask(router, |router, world| router.route(world, request));
         match verdict {
             Some(Verdict::Send(route)) => self.dispatch(request, router, route),
@@ -114,6 +118,7 @@ impl Run<'_> {
             .get(router)
             .is_some_and(|router| router.held > 0)
         {
+            self.look(router);
             let Some((request, route)) = self.ask(router, super::Router::release).flatten() else {
                 break;
             };
@@ -171,8 +176,8 @@ impl Run<'_> {
         if let Some(record) = self.records.get_mut(request) {
             record.answered(self.now_ms, worker, hit_tokens);
         }
-        if self.conditions.echoes == Echoes::Returned {
-            self.remember_echo(request, worker);
+        if let Some(echo) = self.echo_of(request, worker) {
+            self.threads.answered(request, echo);
         }
         self.ask(router, |router, world| {
             router.hear(
@@ -186,18 +191,14 @@ impl Run<'_> {
         });
     }
 
-    fn remember_echo(&mut self, request: usize, worker: usize) {
-        let (Some(call), Some(seen)) = (self.trace.calls().get(request), self.workers.get(worker))
-        else {
-            return;
-        };
-        if let Some(slot) = self.echoes.get_mut(call.session as usize) {
-            *slot = Some(Echo {
-                worker,
-                life: seen.life,
-                tokens: call.input_tokens,
-            });
-        }
+    fn echo_of(&self, request: usize, worker: usize) -> Option<Echo> {
+        let call = self.trace.calls().get(request)?;
+        let seen = self.workers.get(worker)?;
+        Some(Echo {
+            worker,
+            life: seen.life,
+            tokens: call.input_tokens,
+        })
     }
 
     pub(super) fn finished(&mut self, request: usize, worker: usize) {
@@ -220,12 +221,5 @@ impl Run<'_> {
             router.hear(world, &News::Finished { worker, request });
         });
         self.end(request);
-    }
-
-    /// Tells every router at work.
-    pub(super) fn tell_all(&mut self, news: &News) {
-        for router in 0..self.routers.len() {
-            self.ask(router, |router, world| router.hear(world, news));
-        }
     }
 }
