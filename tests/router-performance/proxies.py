@@ -62,6 +62,10 @@ class Proxy:
 
     def start(self, workers, cpu):
         """Starts it; gives the seconds until it answered a request."""
+        with socket.socket() as stream:
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Fails here rather than to measure another process that has the port.
+            stream.bind(("127.0.0.1", self.port))
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         if self.setup:

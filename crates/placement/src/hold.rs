@@ -172,6 +172,17 @@ impl Fleet {
         self.settings.order == Order::Off || (worker.own.uncached_tokens as f64) < limit
     }
 
+    /// Whether it may get what waits for others: as with a new request, one that is not ready is
+    /// only for when no other is.
+    fn is_wanted(&self, worker: &Worker, excluded: &[WorkerId]) -> bool {
+        worker.state == WorkerState::Ready || serves(worker) && !self.has_ready(excluded)
+    }
+
+    pub(crate) fn has_ready(&self, excluded: &[WorkerId]) -> bool {
+        let ready = |w: &Worker| w.state == WorkerState::Ready && !excluded.contains(&w.id);
+        self.workers.iter().any(ready)
+    }
+
     /// One that has waited for as long as it may.
     fn overdue(&self, at: At) -> Option<Offer<'_>> {
         let is_due = |held: &&Held| at.since(held.since) >= self.settings.max_hold;
@@ -195,6 +206,7 @@ impl Fleet {
                 let own = self.held.queue(worker.slot).iter();
                 let homeless = self.held.homeless.iter();
                 let homeless = homeless.filter(|h| !h.asked.excluded.contains(&worker.id));
+                let homeless = homeless.filter(|h| self.is_wanted(worker, &h.asked.excluded));
                 let homeless = homeless.filter(|_| !worker.watermark.is_hot(at, &self.settings));
                 let offers = own.chain(homeless).map(|held| self.offer(held, worker));
                 offers.min_by(|a, b| {
@@ -210,7 +222,7 @@ impl Fleet {
             return None;
         }
         let is_idle = |w: &&Worker| {
-            serves(w)
+            self.is_wanted(w, &[])
                 && w.own.held.requests() == 0
                 && self.has_appetite(w)
                 && !w.watermark.is_hot(at, &self.settings)

@@ -113,7 +113,9 @@ impl Fleet {
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.state = state;
         }
-        if matches!(state, WorkerState::Draining | WorkerState::Down) {
+        // Who waits for a worker that is to be left alone need not wait for that to end.
+        let others_serve = state == WorkerState::Starting && self.has_ready(&[]);
+        if matches!(state, WorkerState::Draining | WorkerState::Down) || others_serve {
             self.make_homeless(slot);
         }
     }

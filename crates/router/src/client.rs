@@ -30,6 +30,8 @@ pub(crate) struct Client {
     /// Since when the client has taken nothing of what is ready for it.
     blocked_since: Cell<Option<u64>>,
     finishing: Cell<bool>,
+    /// It was refused something, and may still be sending it.
+    refused: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -48,7 +50,15 @@ enum Phase {
     SlowIdle,
     /// It does not take its answer.
     SlowReader,
+    /// Nothing more will be said to it; what it still sends is thrown away.
+    Leaving,
 }
+
+/// How long a client that was refused may take to read why, in ticks.
+const LINGER_TICKS: u64 = 10;
+
+/// What such a client may still send, in bytes.
+const MOST_THROWN_AWAY: usize = 64 << 20;
 
 /// How long a client may take, in ticks.
 #[derive(Clone, Copy)]
@@ -71,6 +81,7 @@ impl Client {
             head: Cell::default(),
             blocked_since: Cell::new(None),
             finishing: Cell::new(false),
+            refused: Cell::new(false),
             waker: RefCell::new(None),
         })
     }
@@ -110,10 +121,17 @@ impl Client {
             Phase::Busy if patience.stall_ticks.is_some_and(|most| blocked > most) => {
                 Phase::SlowReader
             }
+            Phase::Leaving if waited > LINGER_TICKS => Phase::SlowIdle,
             _ => return,
         };
         self.phase.set(too_slow);
         self.wake();
+    }
+
+    /// Whether it may still be sending what nobody will read: a system that closes such a
+    /// connection takes back what it has sent, and with it the answer that says why.
+    fn may_be_sending(&self) -> bool {
+        self.refused.get() || self.phase.get() == Phase::Head
     }
 
     /// Asks the connection to end after the request that it is serving.
@@ -187,6 +205,11 @@ impl Turn {
         }
     }
 
+    /// The router itself answers, perhaps before it has all of the request.
+    pub(crate) fn refused(&self) {
+        self.client.refused.set(true);
+    }
+
     /// The head of the request's answer is there.
     pub(crate) fn answered(&mut self, head: &response::Parts) {
         if let Some(telling) = &mut self.telling {
@@ -216,6 +239,9 @@ pub(crate) struct ClientStream {
     client: Rc<Client>,
     /// Of the head that is coming.
     scan: HeadScan,
+    /// Bytes that came after the last answer.
+    thrown_away: usize,
+    is_shut: bool,
 }
 
 impl ClientStream {
@@ -224,6 +250,8 @@ impl ClientStream {
             stream,
             client,
             scan: HeadScan::default(),
+            thrown_away: 0,
+            is_shut: false,
         }
     }
 
@@ -272,6 +300,21 @@ impl ClientStream {
         }
     }
 
+    /// Throws away what still comes, until the client has read its answer and closes, or for as
+    /// long as is bearable.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut space = [0; 16 << 10];
+        loop {
+            let mut buffer = ReadBuf::new(&mut space);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer));
+            let bytes = buffer.filled().len();
+            self.thrown_away += bytes;
+            if read.is_err() || bytes == 0 || self.thrown_away > MOST_THROWN_AWAY {
+                return Poll::Ready(());
+            }
+        }
+    }
+
     fn refuse_slow_reader(&self) -> io::Result<()> {
         match self.client.phase.get() {
             Phase::SlowReader => Err(io::ErrorKind::TimedOut.into()),
@@ -296,7 +339,7 @@ impl AsyncRead for ClientStream {
             }
             Phase::SlowIdle => return Poll::Ready(Ok(())),
             Phase::SlowReader => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Phase::Idle | Phase::Head | Phase::Busy => {}
+            Phase::Idle | Phase::Head | Phase::Busy | Phase::Leaving => {}
         }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
@@ -339,7 +382,20 @@ impl AsyncWrite for ClientStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if self.is_shut && self.client.phase.get() != Phase::Leaving {
+            // Its time is over.
+            return Poll::Ready(Ok(()));
+        }
+        if !self.is_shut {
+            let lingers = self.client.may_be_sending();
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+            self.is_shut = true;
+            if !lingers {
+                return Poll::Ready(Ok(()));
+            }
+            self.client.enter(Phase::Leaving);
+        }
+        self.poll_linger(cx).map(Ok)
     }
 }
 

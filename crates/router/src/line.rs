@@ -16,7 +16,7 @@ use crate::transport::Transport;
 const MOST_PIECES: usize = 8;
 
 /// Bytes that wait to be written before more are asked for.
-const ENOUGH_BYTES: usize = 64 << 10;
+const ENOUGH_BYTES: usize = 96 << 10;
 
 /// The connection. Dropped, it is closed at once, whatever it is doing.
 pub(crate) struct Line {

@@ -84,6 +84,7 @@ impl Proxy {
             }
             Err(fault) => {
                 counters.refused.add(fault.as_str());
+                turn.refused();
                 let (response, text) = answer::of_fault(fault);
                 let head = response.into_parts().0;
                 turn.answered(&head);

@@ -228,7 +228,7 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
         .and_then(|s| s.parse().ok());
     // A machine that is asked for half an hour has other things to do as well: there a worker
     // that is well may be late.
-    let wait = if seconds.is_some() { "10000" } else { "1500" };
+    let wait = if seconds.is_some() { "2500" } else { "1500" };
     let mut router = Running::before(&urls, &SETTINGS.replace("WAIT", wait));
     let (stop, seen) = (
         Arc::new(AtomicBool::new(false)),

@@ -212,6 +212,48 @@ fn what_waits_for_a_lost_worker_goes_elsewhere() {
 }
 
 #[test]
+fn what_waits_goes_to_no_worker_that_wants_to_be_left_alone() {
+    let mut world = World::of(3, Settings::default());
+    let names = ["w0", "w1", "w2"].map(WorkerId::of);
+    let sent = names.map(|name| world.send_to(name, &signed(&prompt(9, 60_000), 9)));
+    let of = |id: u64| prompt(id, 20_000);
+    for id in 1_001..1_007 {
+        assert_eq!(
+            ask(&mut world, id, &signed(&of(id), id)),
+            Some(Handover::Wait)
+        );
+    }
+    // One answered 503 at once: it has nothing to do, but not because it is the freest.
+    let [pressed, ready, other] = names;
+    world.state(pressed, WorkerState::Starting);
+    world.fail(pressed, sent[0]);
+    assert!(world.fleet.release(world.now()).is_none());
+    // Who waited for it goes to the first that is free, and nobody goes to it.
+    world.finish(ready, sent[1]);
+    let mut moved = 0;
+    while let Some(release) = world.fleet.release(world.now()) {
+        let (worker, request) = (release.decision.worker, release.request);
+        assert_eq!(worker, ready);
+        let of = of(request.0);
+        world.tell(&Event::Dispatched {
+            worker,
+            request,
+            of: &signed(&of, request.0),
+        });
+        world.finish(ready, request);
+        moved += 1;
+    }
+    assert!(moved > 2, "{moved}");
+    // With nobody else left it is better than nobody.
+    world.state(ready, WorkerState::Down);
+    world.state(other, WorkerState::Down);
+    assert_eq!(
+        ask(&mut world, 2_000, &signed(&of(2_000), 2_000)),
+        Some(Handover::Now)
+    );
+}
+
+#[test]
 fn a_free_worker_takes_what_is_cold_anyway() {
     let mut world = World::of(2, Settings::default());
     let [a, b] = [WorkerId::of("w0"), WorkerId::of("w1")];

@@ -289,6 +289,30 @@ async fn a_client_that_is_too_slow_is_told_so_and_costs_the_worker_nothing() {
 }
 
 #[tokio::test]
+async fn who_still_sends_reads_why_it_was_refused() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "limits: {body_bytes: 1000}\n");
+    let large = "x".repeat(6_000_000);
+    for (case, status) in [
+        (post(&format!("X: {large}\r\n"), ""), 431),
+        (post("Content-Length: 6000000\r\n", &large), 413),
+        (post("Transfer-Encoding: gzip, chunked\r\n", &large), 501),
+        (
+            post("Content-Length: 1\r\nContent-Length: 2\r\n", &large),
+            400,
+        ),
+    ] {
+        let mut conn = Conn::to(router.address).await;
+        // All of it is taken, though the answer came after the first few bytes.
+        conn.send_bytes(case.as_bytes()).await;
+        let answer = soon("an answer", conn.response_head()).await;
+        assert_eq!(answer.unwrap().status, status);
+        while soon("the end", conn.fill()).await.is_some() {}
+    }
+    assert_eq!(worker.requests(), 0);
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_is_let_go() {
     let worker = Worker::start().await;
     worker.does(Act::Flood);
