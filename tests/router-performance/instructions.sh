@@ -20,9 +20,9 @@ trap 'kill -9 $workers $router 2>/dev/null' EXIT
 load() { "$built/examples/load" --targets 127.0.0.1:22001 --conns 16 --secs 60 --size 1024 --max-requests "$1"; }
 until curl -s -o "$folder/answer" -d '{}' http://127.0.0.1:22001/v1/x; do sleep 0.2; done
 load 1500 >"$folder/warm"
-callgrind_control -i on "$router" >"$folder/on"
+callgrind_control -i on "$router" >"$folder/on" 2>&1
 load "$requests"
-callgrind_control -d "$router" >"$folder/dumped"
+callgrind_control -d "$router" >"$folder/dumped" 2>&1
 for thread in "$folder"/out.1-*; do
     sed -n 's/^summary: \([0-9]*\).*/\1/p' "$thread"
 done | sort -n | tail -1 | awk -v n="$requests" '{ printf "%d instructions for each request\n", $1 / n }'
