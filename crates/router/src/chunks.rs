@@ -37,6 +37,7 @@ enum State {
     DataEnd,
     Trailers,
     Ended,
+    Broken,
 }
 
 impl Chunks {
@@ -99,18 +100,18 @@ impl Chunks {
     pub(crate) fn skip_frame(&mut self, come: &mut Bytes) -> Result<(), Malformed> {
         let mut passed = 0;
         for byte in come.iter() {
-            if matches!(self.state, State::Data | State::Ended) {
+            if matches!(self.state, State::Data | State::Ended | State::Broken) {
                 break;
             }
-            self.step(*byte)?;
+            self.state = self.step(*byte).unwrap_or(State::Broken);
             passed += 1;
         }
         come.advance(passed);
-        Ok(())
+        (self.state != State::Broken).then_some(()).ok_or(Malformed)
     }
 
-    fn step(&mut self, byte: u8) -> Result<(), Malformed> {
-        self.state = match (self.state, byte) {
+    fn step(&mut self, byte: u8) -> Result<State, Malformed> {
+        Ok(match (self.state, byte) {
             (State::Size, b'\r') if self.has_digits => State::SizeEnd,
             (State::Size, b';' | b' ' | b'\t') if self.has_digits => State::Extension,
             (State::Size, _) => self.digit(byte)?,
@@ -132,8 +133,7 @@ impl Chunks {
             (State::DataEnd, b'\n') => State::Size,
             (State::Trailers, _) => self.trailer(byte)?,
             _ => return Err(Malformed),
-        };
-        Ok(())
+        })
     }
 
     fn digit(&mut self, byte: u8) -> Result<State, Malformed> {

@@ -216,8 +216,9 @@ impl Exchange {
             }
             Receiving::Chunked(chunks) => {
                 let next = chunks.next(come).map_err(|_| Cut::ByWorker)?;
-                // The end has often come together with the last data.
-                chunks.skip_frame(come).map_err(|_| Cut::ByWorker)?;
+                // The end has often come together with the last data. What is wrong behind data is
+                // told after it.
+                let _later = chunks.skip_frame(come);
                 let ended = chunks.is_ended();
                 if let Some(piece) = next {
                     if ended && !chunks.has_trailers() {

@@ -8,6 +8,7 @@
 )]
 
 mod admin;
+mod answers;
 mod binary;
 mod breaker;
 mod config;

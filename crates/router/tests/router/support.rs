@@ -57,6 +57,8 @@ pub(crate) enum Act {
     Flood,
     /// Bytes that are not HTTP.
     Garbage,
+    /// These bytes, whatever they are.
+    Raw(&'static str),
 }
 
 /// A worker that does as it is told and remembers what it saw.
@@ -266,6 +268,7 @@ impl Worker {
                 self.left.fetch_add(1, SeqCst);
                 None
             }
+            Act::Raw(bytes) => conn.send(bytes).await,
             Act::Garbage => {
                 conn.send("220 mail.example ESMTP\r\n\r\n").await?;
                 None
