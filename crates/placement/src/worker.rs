@@ -66,6 +66,7 @@ pub(crate) struct Load {
 /// What a worker had to do beyond our own requests when it last reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Others {
+    at: At,
     until: At,
     in_flight: u32,
     waiting: u32,
@@ -200,6 +201,7 @@ impl Worker {
             None => f64::from(waiting) * typical_ms,
         };
         Others {
+            at,
             until: at.after(settings.stale_after),
             in_flight: all.saturating_sub(self.own.in_flight),
             waiting,
@@ -233,6 +235,19 @@ impl Worker {
         }
         self.foreign.told = self.foreign.tokens;
         Some(u32::try_from(new).unwrap_or(u32::MAX))
+    }
+
+    /// Whether others have it compute a tenth as much as we do, or more.
+    pub(crate) fn has_foreign_work(&self) -> bool {
+        self.foreign.tokens > self.prefilled_tokens / 10
+    }
+
+    /// Tokens that are there to be prefilled: our own, and what others had when it last reported
+    /// and it cannot have done since.
+    pub(crate) fn pending_tokens(&self, at: At) -> f64 {
+        let passed_ms = at.since(self.others.at).as_secs_f64() * 1_000.0;
+        let others_ms = (self.others(at).pending_ms - passed_ms).max(0.0);
+        self.own.uncached_tokens as f64 + others_ms / self.prefill.token_ms.max(1e-6)
     }
 
     /// How far its cache has been overwritten.
