@@ -94,7 +94,7 @@ pub(crate) struct Args {
     /// Tokens in a block of the trace, where it does not tell
     #[arg(long, value_name = "N")]
     block: Option<u32>,
-    /// What everything drawn is drawn from
+    /// What everything drawn is drawn from; other than 1, traces begin at another moment
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Runs at a time [default: one a processor]

@@ -99,12 +99,12 @@ impl Fleet {
         let choice = choice.ok_or(NoWorker::Empty)?;
         let (gauge, belief) = (choice.prospect.gauge, choice.prospect.belief);
         let worker = self.workers.at(gauge.slot).ok_or(NoWorker::Empty)?;
-        let missing = sought.prompt_tokens - belief.tokens;
+        let prefill_ms = choice.prospect.prefill_ms;
         Ok(Decision {
             worker: gauge.id,
             reason: self.reason(request, &sought, &survey, choice),
             matched_tokens: belief.matched_tokens(),
-            expected_ms: worker.pending_ms(at) + worker.prefill.ms(missing, belief.tokens),
+            expected_ms: worker.sent_ms(at) + gauge.ahead.of(prefill_ms) + prefill_ms,
             handover: self.handover(worker),
         })
     }

@@ -1,5 +1,6 @@
 //! What every decision reads of a worker, side by side for all of them.
 
+use crate::backlog::Ahead;
 use crate::cost::PrefillModel;
 use crate::event::WorkerState;
 use crate::id::{At, WorkerId};
@@ -17,6 +18,8 @@ pub(crate) struct Gauge {
     pub(crate) prefill: PrefillModel,
     /// Our own requests, held ones too.
     pub(crate) own: u32,
+    /// What of the held ones comes before a new one.
+    pub(crate) ahead: Ahead,
     /// Until when [`Self::live`] holds with no event; time alone changes it then.
     until: At,
     live: Live,
@@ -32,7 +35,7 @@ pub(crate) struct Live {
     pub(crate) is_hot: bool,
     /// The weight that it can bear now.
     pub(crate) bears: f64,
-    /// What the work there costs a new request, in milliseconds.
+    /// What the work that was sent there costs a new request, in milliseconds.
     pub(crate) queue_ms: f64,
 }
 
@@ -44,7 +47,8 @@ impl Gauge {
             state: worker.state,
             weight: worker.weight,
             prefill: worker.prefill,
-            own: worker.own.in_flight + worker.own.held,
+            own: worker.own.in_flight + worker.own.held.requests(),
+            ahead: worker.own.held.ahead(settings.order),
             until: worker.unchanged_until(at, settings),
             live: Live::of(worker, at, settings),
         }
@@ -69,7 +73,7 @@ impl Live {
     pub(crate) fn of(worker: &Worker, at: At, settings: &Settings) -> Self {
         let in_flight = worker.in_flight(at);
         let bears = worker.weight * worker.ramp(at, settings);
-        let work_ms = worker.weight * worker.pending_ms(at);
+        let work_ms = worker.weight * worker.sent_ms(at);
         Self {
             in_flight,
             waiting: worker.waiting(at),

@@ -161,8 +161,8 @@ impl Fleet {
     /// Whether a worker can take so much at once.
     pub(crate) fn handover(&self, worker: &Worker) -> Handover {
         let waits = self.settings.order != Order::Off
-            && worker.own.held < self.settings.max_held
-            && (worker.own.held > 0 || !self.has_appetite(worker));
+            && worker.own.held.requests() < self.settings.max_held
+            && (worker.own.held.requests() > 0 || !self.has_appetite(worker));
         if waits { Handover::Wait } else { Handover::Now }
     }
 
@@ -190,7 +190,7 @@ impl Fleet {
             .iter()
             .filter(|w| serves(w) && self.has_appetite(w));
         hungry
-            .filter(|w| w.own.held > 0 || !self.held.homeless.is_empty())
+            .filter(|w| w.own.held.requests() > 0 || !self.held.homeless.is_empty())
             .find_map(|worker| {
                 let own = self.held.queue(worker.slot).iter();
                 let homeless = self.held.homeless.iter();
@@ -211,7 +211,7 @@ impl Fleet {
         }
         let is_idle = |w: &&Worker| {
             serves(w)
-                && w.own.held == 0
+                && w.own.held.requests() == 0
                 && self.has_appetite(w)
                 && !w.watermark.is_hot(at, &self.settings)
         };
@@ -220,7 +220,7 @@ impl Fleet {
         let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
         let mut best: Option<(f64, Offer<'_>)> = None;
         for idle in self.workers.iter().filter(is_idle) {
-            for busy in self.workers.iter().filter(|w| w.own.held > 0) {
+            for busy in self.workers.iter().filter(|w| w.own.held.requests() > 0) {
                 for held in self.held.queue(busy.slot).iter().take(SCANNED) {
                     let gain = self.gain(at, held, (busy, idle), factor);
                     let beats = best.as_ref().is_none_or(|(most, _)| gain > *most);
@@ -239,6 +239,7 @@ impl Fleet {
             return f64::MIN;
         }
         let (there, here) = (self.offer(held, busy), self.offer(held, idle));
+        // All that waits there, not only what goes before it: the rest would wait for it.
         let ahead = busy.pending_ms(at) - held.prefill_us as f64 / 1_000.0;
         let active = |w: &Worker| self.settings.active_ms * f64::from(w.in_flight(at)) / w.weight;
         let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms;
@@ -280,7 +281,7 @@ impl Fleet {
             Ground::Nothing | Ground::Prior if moved => Reason::Rebound,
             Ground::Nothing | Ground::Prior => Reason::Cold,
         };
-        let before_ms = worker.pending_ms(at) - worker.own.held_us as f64 / 1_000.0;
+        let before_ms = worker.sent_ms(at);
         Release {
             request: held.request,
             decision: Decision {

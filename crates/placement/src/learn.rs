@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::backlog::Backlog;
 use crate::event::{Event, PrefixName, Report, WorkerState};
 use crate::fleet::Fleet;
 use crate::flight::{Flight, Stage, Tested};
@@ -142,7 +143,7 @@ impl Fleet {
     fn make_homeless(&mut self, slot: Slot) {
         self.held.evict(slot);
         if let Some(worker) = self.workers.at_mut(slot) {
-            (worker.own.held, worker.own.held_us) = (0, 0);
+            worker.own.held = Backlog::default();
         }
     }
 
@@ -183,8 +184,7 @@ impl Fleet {
                 .push(self.residency.expect(name, slot, now, by).0);
         }
         if let Some(worker) = self.workers.at_mut(slot) {
-            worker.own.held += 1;
-            worker.own.held_us += held.prefill_us;
+            worker.own.held.add(held.prefill_us);
         }
         self.held.add(Some(slot), held);
     }
@@ -198,8 +198,7 @@ impl Fleet {
             self.residency.withdraw(*place, request);
         }
         if let Some(worker) = slot.and_then(|slot| self.workers.at_mut(slot)) {
-            worker.own.held -= 1;
-            worker.own.held_us -= held.prefill_us;
+            worker.own.held.remove(held.prefill_us);
         }
     }
 

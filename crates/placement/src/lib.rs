@@ -169,6 +169,8 @@ mod ring;
 
 // what waits for its turn,
 mod hold;
+
+mod backlog;
 mod homecoming;
 
 // and what is remembered.

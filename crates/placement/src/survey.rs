@@ -256,12 +256,13 @@ impl Fleet {
 }
 
 impl Prospect<'_> {
-    /// `(pending + active) / ramp + (miss + congestion · mean waiting) · prefill of what is
-    /// missing`, of which the first part is there already.
+    /// `(sent + active + what waits and comes before it) / ramp + (miss + congestion · mean waiting)
+    /// · prefill of what is missing`, of which the first two are there already.
     fn price(&mut self, sought: &Sought<'_>, factor: f64, settings: &Settings) {
         let held = self.belief.tokens;
         self.prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
-        self.cost_ms += factor * self.prefill_ms;
+        let ahead_ms = self.gauge.ahead.of(self.prefill_ms);
+        self.cost_ms += ahead_ms * self.gauge.weight / self.bears + factor * self.prefill_ms;
         if self.heat == Heat::Barred {
             let keeps = settings.hot_keep_share * f64::from(sought.prompt_tokens);
             if f64::from(held) >= keeps {

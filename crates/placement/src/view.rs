@@ -82,7 +82,7 @@ impl Fleet {
             in_flight: worker.own.in_flight,
             waiting: worker.own.waiting,
             uncached_tokens: worker.own.uncached_tokens,
-            held: worker.own.held,
+            held: worker.own.held.requests(),
             prefill: worker.prefill,
             pending_ms: worker.pending_ms(self.latest),
             reported: worker.report.map(|(_, report)| report),

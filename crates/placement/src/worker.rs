@@ -2,6 +2,7 @@
 
 use headwater_signature::RouteTag;
 
+use crate::backlog::Backlog;
 use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
 use crate::homecoming::Return;
@@ -58,9 +59,8 @@ pub(crate) struct Load {
     pub(crate) waiting: u32,
     pub(crate) uncached_tokens: u64,
     pub(crate) pending_us: u64,
-    /// Requests that wait for it at the caller, with their expected prefill.
-    pub(crate) held: u32,
-    pub(crate) held_us: u64,
+    /// Requests that wait for it at the caller.
+    pub(crate) held: Backlog,
 }
 
 /// What a worker had to do beyond our own requests when it last reported.
@@ -211,19 +211,24 @@ impl Worker {
 
     /// Requests there: our own, held ones too, and others' while the report of them is fresh.
     pub(crate) fn in_flight(&self, at: At) -> u32 {
-        let own = self.own.in_flight.saturating_add(self.own.held);
+        let own = self.own.in_flight.saturating_add(self.own.held.requests());
         own.saturating_add(self.others(at).in_flight)
     }
 
     /// Requests there that wait for their first byte, likewise.
     pub(crate) fn waiting(&self, at: At) -> u32 {
-        let own = self.own.waiting.saturating_add(self.own.held);
+        let own = self.own.waiting.saturating_add(self.own.held.requests());
         own.saturating_add(self.others(at).waiting)
     }
 
-    /// Milliseconds of prefill that come before a new request's, likewise.
+    /// Milliseconds of prefill there, likewise.
     pub(crate) fn pending_ms(&self, at: At) -> f64 {
-        (self.own.pending_us + self.own.held_us) as f64 / 1_000.0 + self.others(at).pending_ms
+        self.own.held.total_us() as f64 / 1_000.0 + self.sent_ms(at)
+    }
+
+    /// The same without what waits at the caller.
+    pub(crate) fn sent_ms(&self, at: At) -> f64 {
+        self.own.pending_us as f64 / 1_000.0 + self.others(at).pending_ms
     }
 
     /// Tokens that others have put into its cache and that the table has not been told of, once

@@ -1,5 +1,6 @@
 //! A trace made to fit a fleet: more users for more workers, time stretched for the rest.
 
+use crate::dice::Dice;
 use crate::profile::Profile;
 use crate::trace::{Arrival, Call, Node, Trace};
 
@@ -14,6 +15,8 @@ pub struct Load {
     pub share: f64,
     /// The most requests that are kept, in order of time.
     pub most_requests: usize,
+    /// Where in the trace its copies begin: 1 is as recorded, any other number somewhere else.
+    pub seed: u64,
 }
 
 /// The most copies of a trace that run beside each other.
@@ -37,7 +40,7 @@ pub fn scale(trace: &Trace, profile: &Profile, load: Load) -> Trace {
     let copies = nearest(wanted);
     let span_ms = trace.span_ms().max(1.0);
     let stretch = copies as f64 / wanted;
-    let places = arrivals(trace, copies, span_ms, load.most_requests);
+    let places = arrivals(trace, copies, span_ms, load);
     let renamed = Renamed::of(trace);
     let sessions = trace
         .calls()
@@ -95,10 +98,12 @@ struct Place {
 }
 
 /// The earliest arrivals of all copies, in order of time.
-fn arrivals(trace: &Trace, copies: usize, span_ms: f64, most: usize) -> Vec<Place> {
+fn arrivals(trace: &Trace, copies: usize, span_ms: f64, load: Load) -> Vec<Place> {
     let mut places = Vec::with_capacity(trace.len() * copies);
+    let mut dice = Dice::new(load.seed);
     for copy in 0..copies {
-        let shift = span_ms * copy as f64 / copies as f64;
+        let drawn = if load.seed == 1 { 0.0 } else { dice.share() };
+        let shift = span_ms * (copy as f64 + drawn) / copies as f64;
         let number = u32::try_from(copy).unwrap_or(u32::MAX);
         for (request, call) in trace.calls().iter().enumerate() {
             if let Arrival::AtMs(at) = call.arrival {
@@ -117,7 +122,7 @@ fn arrivals(trace: &Trace, copies: usize, span_ms: f64, most: usize) -> Vec<Plac
         }
     }
     places.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
-    places.truncate(most);
+    places.truncate(load.most_requests);
     places
 }
 
@@ -184,6 +189,7 @@ mod tests {
                     workers,
                     share,
                     most_requests: 1_000_000,
+                    seed: 1,
                 },
             );
             let rate = wanted_rate(
@@ -193,6 +199,7 @@ mod tests {
                     workers,
                     share,
                     most_requests: 1,
+                    seed: 1,
                 },
             );
             assert!((rate - 1.0).abs() < 0.02, "{workers} {share}: {rate}");
@@ -214,6 +221,7 @@ mod tests {
             workers: 32,
             share: 0.6,
             most_requests: 900,
+            seed: 1,
         };
         let scaled = scale(&trace, &profile, load);
         assert_eq!(scaled.len(), 900);
@@ -222,5 +230,33 @@ mod tests {
         leaves.sort();
         leaves.dedup();
         assert_eq!(leaves.len(), 900);
+    }
+
+    #[test]
+    fn another_seed_is_the_same_work_from_another_moment_on() {
+        let (trace, profile) = (trace(), Profile::built_in("large").unwrap());
+        let scaled = |seed| {
+            let load = Load {
+                workers: 4,
+                share: 0.01,
+                most_requests: 1_000,
+                seed,
+            };
+            scale(&trace, &profile, load)
+        };
+        let first = |trace: &Trace| trace.path(0)[2];
+        assert_eq!(first(&scaled(1)), first(&trace), "as recorded");
+        assert_ne!(first(&scaled(2)), first(&trace));
+        let work = |trace: &Trace| {
+            trace
+                .ideal_hits()
+                .iter()
+                .map(|h| u64::from(*h))
+                .sum::<u64>()
+        };
+        assert_eq!(
+            (scaled(1).len(), work(&scaled(1))),
+            (scaled(2).len(), work(&scaled(2)))
+        );
     }
 }

@@ -85,6 +85,7 @@ impl Sweep<'_> {
                                 workers: *workers,
                                 share,
                                 most_requests,
+                                seed: self.conditions.seed,
                             },
                         )
                     });

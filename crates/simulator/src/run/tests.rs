@@ -13,6 +13,7 @@ fn busy(requests: usize) -> Trace {
         workers: 4,
         share: 0.8,
         most_requests: requests,
+        seed: 1,
     };
     scale(&setup::rag_like(requests, 5), &large, load)
 }
