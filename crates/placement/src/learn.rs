@@ -260,7 +260,7 @@ impl Fleet {
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
         worker.begin(uncached_tokens, pending_us);
-        self.typical_ms += (prefill_ms - self.typical_ms) / 16.0;
+        self.typical.note(uncached_tokens, prefill_ms);
         let patience = self.settings.patience;
         let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
         let due = at
@@ -449,7 +449,7 @@ impl Fleet {
 
     fn reported(&mut self, at: At, id: WorkerId, report: Report) {
         if let Some(worker) = self.workers.get_mut(id) {
-            worker.take(at, report, self.typical_ms, &self.settings);
+            worker.take(at, report, self.typical, &self.settings);
             if let Some(tokens) = worker.crowding() {
                 let (slot, wear) = (worker.slot, worker.wear());
                 self.residency.crowd(slot, wear.now, tokens);

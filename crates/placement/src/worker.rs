@@ -71,6 +71,8 @@ struct Others {
     in_flight: u32,
     waiting: u32,
     pending_ms: f64,
+    /// Milliseconds of a token of that.
+    token_ms: f64,
 }
 
 /// What it has computed beyond our own requests, since it was first heard of.
@@ -98,6 +100,30 @@ impl Foreign {
             last_computed: computed,
             ..*self
         };
+    }
+}
+
+/// What a request's prefill is lately, on an average over some 16.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Typical {
+    pub(crate) ms: f64,
+    tokens: f64,
+}
+
+impl Typical {
+    pub(crate) fn new(tokens: u32, ms: f64) -> Self {
+        let tokens = f64::from(tokens.max(1));
+        Self { ms, tokens }
+    }
+
+    pub(crate) fn note(&mut self, tokens: u32, ms: f64) {
+        self.ms += (ms - self.ms) / 16.0;
+        self.tokens += (f64::from(tokens.max(1)) - self.tokens) / 16.0;
+    }
+
+    /// Milliseconds of each token of it, attention included.
+    fn token_ms(self) -> f64 {
+        self.ms / self.tokens
     }
 }
 
@@ -160,8 +186,8 @@ impl Worker {
     }
 
     /// Takes what the engine says; a value that cannot be is one that is missing. A waiting
-    /// request of others counts `typical_ms` if the engine does not say how much it has.
-    pub(crate) fn take(&mut self, at: At, report: Report, typical_ms: f64, settings: &Settings) {
+    /// request of others counts as a typical one if the engine does not say how much it has.
+    pub(crate) fn take(&mut self, at: At, report: Report, typical: Typical, settings: &Settings) {
         let kv_use = report.kv_use.filter(|kv| (0.0..=1.0).contains(kv));
         let cache_tokens = report.cache_tokens.filter(|tokens| *tokens > 0);
         self.report = Some((
@@ -183,22 +209,22 @@ impl Worker {
             self.foreign.take(computed, self.prefilled_tokens);
         }
         if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
-            self.others = self.beyond_own(at, report, typical_ms, settings);
+            self.others = self.beyond_own(at, report, typical, settings);
         }
     }
 
     /// Our own come and go between reports and are counted exactly, so only what exceeds them
     /// is kept.
-    fn beyond_own(&self, at: At, report: Report, typical_ms: f64, settings: &Settings) -> Others {
+    fn beyond_own(&self, at: At, report: Report, typical: Typical, settings: &Settings) -> Others {
         let waiting = report.waiting.unwrap_or(0);
         let all = report.running.unwrap_or(0).saturating_add(waiting);
         let waiting = waiting.saturating_sub(self.own.waiting);
         let pending_ms = match report.pending_tokens {
             Some(tokens) => {
                 let tokens = tokens.saturating_sub(self.own.uncached_tokens);
-                tokens as f64 * self.prefill.token_ms
+                tokens as f64 * typical.token_ms()
             }
-            None => f64::from(waiting) * typical_ms,
+            None => f64::from(waiting) * typical.ms,
         };
         Others {
             at,
@@ -206,6 +232,7 @@ impl Worker {
             in_flight: all.saturating_sub(self.own.in_flight),
             waiting,
             pending_ms: pending_ms.min(HOUR_MS),
+            token_ms: typical.token_ms(),
         }
     }
 
@@ -252,7 +279,8 @@ impl Worker {
     pub(crate) fn pending_tokens(&self, at: At) -> f64 {
         let passed_ms = at.since(self.others.at).as_secs_f64() * 1_000.0;
         let others_ms = (self.others(at).pending_ms - passed_ms).max(0.0);
-        self.own.uncached_tokens as f64 + others_ms / self.prefill.token_ms.max(1e-6)
+        let others_tokens = others_ms / self.others.token_ms.max(1e-6);
+        self.own.uncached_tokens as f64 + others_tokens
     }
 
     /// How far its cache has been overwritten.

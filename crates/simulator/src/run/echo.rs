@@ -104,7 +104,9 @@ fn closest(trace: &Trace, request: u32, ends: &[u32]) -> Option<Closest> {
     let whole = blocks == trace.path(end as usize).len();
     let shared_tokens = match whole {
         true => trace.calls().get(end as usize)?.input_tokens,
-        false => u32::try_from(blocks).ok()?.saturating_mul(trace.block_tokens()),
+        false => u32::try_from(blocks)
+            .ok()?
+            .saturating_mul(trace.block_tokens()),
     };
     let before = Before {
         request: end,
