@@ -18,7 +18,7 @@ use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
 use crate::survey::{Prospect, Survey};
-use crate::worker::Typical;
+use crate::worker::{Company, Typical};
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -38,6 +38,8 @@ pub struct Fleet {
     pub(crate) rate: Rate,
     /// What a request's prefill is lately.
     pub(crate) typical: Typical,
+    /// How much other routers have at the workers beside us.
+    pub(crate) company: Company,
     /// Whether any engine has ever said what it found in its cache.
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
@@ -68,6 +70,7 @@ impl Fleet {
             echoes: Echoes::default(),
             rate: Rate::of_weight(1.0),
             typical,
+            company: Company::default(),
             hears_of_caches: false,
             dispatches: 0,
             draws_until: At::default(),

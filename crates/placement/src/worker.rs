@@ -73,6 +73,19 @@ struct Others {
     pending_ms: f64,
     /// Milliseconds of a token of that.
     token_ms: f64,
+    /// Milliseconds of prefill that they are expected to have sent since, as we have.
+    sent_ms: f64,
+    /// Milliseconds of our own prefill that it has done since.
+    own_done_ms: f64,
+}
+
+impl Others {
+    /// Milliseconds of their prefill that are left, if it has worked all the time since.
+    fn left_ms(&self, at: At) -> f64 {
+        let passed_ms = at.since(self.at).as_secs_f64() * 1_000.0;
+        let worked_ms = (passed_ms - self.own_done_ms).max(0.0);
+        (self.pending_ms + self.sent_ms - worked_ms).max(0.0)
+    }
 }
 
 /// What it has computed beyond our own requests, since it was first heard of.
@@ -102,6 +115,27 @@ impl Foreign {
         };
     }
 }
+
+/// How many requests other routers have at the workers for each of ours, on an average over some
+/// hundred reports; 0 for a router that is alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Company {
+    ratio: f64,
+    own: f64,
+    others: f64,
+}
+
+impl Company {
+    fn note(&mut self, own: u32, others: u32) {
+        let forget = 1.0 - 1.0 / 128.0;
+        self.own = self.own * forget + f64::from(own);
+        self.others = self.others * forget + f64::from(others);
+        self.ratio = (self.others / self.own.max(1.0)).min(MOST_COMPANY);
+    }
+}
+
+/// What a few reports say of a router that has just begun is no ratio.
+const MOST_COMPANY: f64 = 15.0;
 
 /// What a request's prefill is lately, on an average over some 16.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +221,13 @@ impl Worker {
 
     /// Takes what the engine says; a value that cannot be is one that is missing. A waiting
     /// request of others counts as a typical one if the engine does not say how much it has.
-    pub(crate) fn take(&mut self, at: At, report: Report, typical: Typical, settings: &Settings) {
+    pub(crate) fn take(
+        &mut self,
+        at: At,
+        report: Report,
+        (typical, company): (Typical, &mut Company),
+        settings: &Settings,
+    ) {
         let kv_use = report.kv_use.filter(|kv| (0.0..=1.0).contains(kv));
         let cache_tokens = report.cache_tokens.filter(|tokens| *tokens > 0);
         self.report = Some((
@@ -210,6 +250,7 @@ impl Worker {
         }
         if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
             self.others = self.beyond_own(at, report, typical, settings);
+            company.note(self.own.in_flight, self.others.in_flight);
         }
     }
 
@@ -233,6 +274,8 @@ impl Worker {
             waiting,
             pending_ms: pending_ms.min(HOUR_MS),
             token_ms: typical.token_ms(),
+            sent_ms: 0.0,
+            own_done_ms: 0.0,
         }
     }
 
@@ -255,7 +298,7 @@ impl Worker {
 
     /// The same without what waits at the caller.
     pub(crate) fn sent_ms(&self, at: At) -> f64 {
-        self.own.pending_us as f64 / 1_000.0 + self.others(at).pending_ms
+        self.own.pending_us as f64 / 1_000.0 + self.others(at).left_ms(at)
     }
 
     /// Tokens that others have put into its cache and that the table has not been told of, once
@@ -277,9 +320,7 @@ impl Worker {
     /// Tokens that are there to be prefilled: our own, and what others had when it last reported
     /// and it cannot have done since.
     pub(crate) fn pending_tokens(&self, at: At) -> f64 {
-        let passed_ms = at.since(self.others.at).as_secs_f64() * 1_000.0;
-        let others_ms = (self.others(at).pending_ms - passed_ms).max(0.0);
-        let others_tokens = others_ms / self.others.token_ms.max(1e-6);
+        let others_tokens = self.others(at).left_ms(at) / self.others.token_ms.max(1e-6);
         self.own.uncached_tokens as f64 + others_tokens
     }
 
@@ -310,6 +351,9 @@ impl Worker {
             return At::default();
         }
         let mut until = At::from_micros(u64::MAX);
+        if self.others(at).left_ms(at) > 0.0 {
+            return At::default();
+        }
         if at <= self.others.until {
             until = until.min(self.others.until);
         }
@@ -327,8 +371,9 @@ impl Worker {
         };
     }
 
-    /// A request begins here.
-    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64) {
+    /// A request begins here; others that see what we see send as much, in proportion.
+    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64, company: Company) {
+        self.others.sent_ms += company.ratio * pending_us as f64 / 1_000.0;
         self.sent_tokens = self.sent_tokens.saturating_add(u64::from(uncached_tokens));
         self.own.in_flight += 1;
         self.own.waiting += 1;
@@ -341,6 +386,7 @@ impl Worker {
         self.own.waiting -= 1;
         self.own.uncached_tokens -= u64::from(uncached_tokens);
         self.own.pending_us -= pending_us;
+        self.others.own_done_ms += pending_us as f64 / 1_000.0;
         let prefilled = self
             .prefilled_tokens
             .saturating_add(u64::from(uncached_tokens));
