@@ -165,7 +165,7 @@ mod tests {
             threads.answered(request, echo);
         }
         check(&threads, 0, None);
-        check(&threads, 1, None);
+        check(&threads, 1, Some((5, 16)));
         check(&threads, 2, Some((5, 53)));
         check(&threads, 3, Some((6, 53)));
         check(&threads, 4, Some((7, 48)));
