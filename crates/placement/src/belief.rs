@@ -75,6 +75,7 @@ impl Beliefs {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, slot: Slot) -> Belief {
         let at = slot.index();
         match (self.tokens.get(at), self.grounds.get(at)) {

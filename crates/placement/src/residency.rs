@@ -211,7 +211,7 @@ impl Residency {
         let Some(found) = self.place(place) else {
             return;
         };
-        if self.is_fresh(found)
+        if self.places.list_of(place.at) == Some(fresh_list(found.slot))
             && let Some(cached) = self.cached.get_mut(found.slot.index())
         {
             *cached = *cached - u64::from(found.tokens) + u64::from(tokens);
@@ -351,11 +351,6 @@ impl Residency {
         holders.iter_mut().find(|h| h.slot == place.slot)
     }
 
-    fn is_fresh(&self, place: Place) -> bool {
-        let holders = self.entries.get(place.entry).map(|e| &e.holders);
-        holders.is_some_and(|all| all.iter().any(|h| h.slot == place.slot && h.fresh))
-    }
-
     /// What of a worker's was used least lately.
     fn oldest(&self, slot: Slot) -> Option<u32> {
         let aged = self.places.oldest(aged_list(slot));
@@ -371,11 +366,14 @@ impl Residency {
             Freshness::Fresh => (fresh_list(place.slot), true),
             Freshness::Aged => (aged_list(place.slot), false),
         };
+        let moves = self.places.list_of(at) != Some(list);
         self.places.touch(list, at);
-        let Some(holder) = self.holder_mut(place).filter(|h| h.fresh != fresh) else {
+        if !moves {
             return;
-        };
-        holder.fresh = fresh;
+        }
+        if let Some(holder) = self.holder_mut(place) {
+            holder.fresh = fresh;
+        }
         if let Some(cached) = self.cached.get_mut(place.slot.index()) {
             match to {
                 Freshness::Fresh => *cached += u64::from(place.tokens),
