@@ -187,7 +187,7 @@ impl Residency {
             }
             None => self.found(name, slot),
         };
-        if !fresh.is_some_and(|h| h.firmness == Firmness::Confirmed) {
+        if fresh.is_none_or(|h| h.firmness != Firmness::Confirmed) {
             self.write(place, Some(by), firmness, now);
         }
         (place, fresh)
