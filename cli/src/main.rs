@@ -9,6 +9,7 @@ mod demo;
 mod explain;
 mod lint;
 mod lsp;
+mod man;
 mod rules;
 mod sign;
 mod simulate;
@@ -33,6 +34,9 @@ enum Command {
     Lsp(lsp::Args),
     /// Print a script that completes this command line in a shell.
     Completions(completions::Args),
+    /// Write manual pages.
+    #[command(hide = true)]
+    Man(man::Args),
     /// Clean, tokenize and sign a prompt; print its text and headers.
     Sign(sign::Args),
     /// Compare placement policies on a recorded trace, in virtual time.
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Rules(args) => rules::run(&args),
         Command::Lsp(args) => lsp::run(&args),
         Command::Completions(args) => completions::run(&args, &mut Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
         Command::Sign(args) => sign::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Demo(args) => demo::run(&args),

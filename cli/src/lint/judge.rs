@@ -61,7 +61,7 @@ pub(super) fn with_input<T>(
     counter: Option<&Counter>,
     work: impl FnOnce(&Input<'_>) -> T,
 ) -> T {
-    let load = |name: &str| included(&job.path, name);
+    let load = |name: &str| included(&job.path, &job.settings.roots, name);
     let count = counter.map(|counter| |text: &str| counter.count(text));
     let count: Option<&dyn Fn(&str) -> usize> = count.as_ref().map(|count| count as _);
     work(&Input {
@@ -87,9 +87,10 @@ pub(super) fn read_limited(reader: impl io::Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file that a template names: beside it, or below a folder above it up to the repository's root, as
-/// loaders of template engines have it. Names that lead out of such a folder are not followed.
-pub(crate) fn included(template: &Path, name: &str) -> Option<Vec<u8>> {
+/// A file that a template names, where loaders of template engines look: beside it, below the `roots`
+/// of the configs, below a folder above it up to the repository's root, and below the working folder.
+/// Names that lead out of such a folder are not followed.
+pub(crate) fn included(template: &Path, roots: &[PathBuf], name: &str) -> Option<Vec<u8>> {
     let name = Path::new(name);
     let is_inside = name
         .components()
@@ -98,14 +99,16 @@ pub(crate) fn included(template: &Path, name: &str) -> Option<Vec<u8>> {
         return None;
     }
     let absolute = std::path::absolute(template).ok()?;
+    let mut folders = vec![absolute.parent()?];
+    folders.extend(roots.iter().map(PathBuf::as_path));
     for folder in absolute.ancestors().skip(1) {
-        let path = folder.join(name);
-        if path.is_file() {
-            return read(&path).ok();
-        }
+        folders.push(folder);
         if folder.join(".git").exists() {
             break;
         }
     }
-    None
+    let here = std::env::current_dir().unwrap_or_default();
+    folders.push(&here);
+    let mut paths = folders.iter().map(|folder| folder.join(name));
+    read(&paths.find(|path| path.is_file())?).ok()
 }

@@ -35,6 +35,8 @@ pub(crate) struct Choice {
 pub(crate) struct FileSettings {
     pub(crate) linter: Arc<Linter>,
     pub(crate) declared: BTreeMap<String, Volatility>,
+    /// Where names of included templates are looked up, the folders of the nearest config first.
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 /// What holds for a run.
@@ -79,7 +81,10 @@ impl Settings {
         let mut select = None;
         let mut ignore = Vec::new();
         let mut origin = None;
+        let mut roots = Vec::new();
         for folder in self.above(&absolute)? {
+            let own = folder.config.roots.iter();
+            roots.extend(own.map(|root| folder.root.join(root)));
             let meant = folder.overrides.iter().zip(&folder.config.overrides);
             let meant = meant.filter(|(files, _)| files.matched(&absolute, false).is_ignore());
             // A later override counts more than an earlier one, and each more than the folder.
@@ -104,7 +109,11 @@ impl Settings {
             Some(path) => format!("{}: select or ignore", shown_path(&relative(&path))),
             None => "select or ignore".to_owned(),
         })?;
-        Ok(FileSettings { linter, declared })
+        Ok(FileSettings {
+            linter,
+            declared,
+            roots,
+        })
     }
 
     /// What the configs above the first of the paths say about the whole run.

@@ -32,7 +32,7 @@ impl Document {
 
     fn with_input<T>(&self, settings: &FileSettings, work: impl FnOnce(&Input<'_>) -> T) -> T {
         let path = shown_path(&self.path);
-        let load = |name: &str| included(&self.path, name);
+        let load = |name: &str| included(&self.path, &settings.roots, name);
         let mut input = Input::alone(&path, self.text.as_bytes(), &settings.declared);
         input.load = &load;
         work(&input)

@@ -1,12 +1,12 @@
 //! The tags of a template as they are written, and the bodies that Jinja's statements enclose.
 
-use std::sync::LazyLock;
+use std::{cell::OnceCell, sync::LazyLock};
 
-use headwater_template::{Dialect, Template};
+use headwater_template::{Dialect, PieceKind, Template};
 use headwater_text::Span;
 use regex::Regex;
 
-use crate::pattern::own;
+use crate::{pattern::own, work};
 
 /// A tag.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,22 @@ pub(crate) struct Block {
 pub(crate) struct Code<'t> {
     pub(crate) template: &'t Template,
     pub(crate) tags: Vec<Tag<'t>>,
-    pub(crate) blocks: Vec<Block>,
+    blocks: Vec<Block>,
+    /// For each tag the innermost `if` around or at it, and the innermost loop; indices of blocks.
+    around: Vec<Around>,
+    /// Where each piece stands in the source, and its index, in order of the source.
+    pieces: Vec<(Span, usize)>,
+    histories: OnceCell<Vec<Block>>,
+    history_bodies: OnceCell<Vec<Span>>,
+    last_history_tag: OnceCell<Option<usize>>,
+    optional: OnceCell<Vec<Span>>,
+    newest: OnceCell<Vec<Span>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Around {
+    branch: Option<usize>,
+    repeats: Option<usize>,
 }
 
 /// What the messages of a conversation are called.
@@ -51,20 +66,98 @@ impl<'t> Code<'t> {
             Dialect::Jinja => blocks(&tags),
             _ => Vec::new(),
         };
+        let pieces = template.pieces().iter().enumerate();
+        let mut pieces: Vec<_> = pieces.map(|(index, piece)| (piece.span, index)).collect();
+        pieces.sort_unstable();
         Self {
             template,
+            around: around(&tags, &blocks),
             tags,
             blocks,
+            pieces,
+            histories: OnceCell::new(),
+            history_bodies: OnceCell::new(),
+            last_history_tag: OnceCell::new(),
+            optional: OnceCell::new(),
+            newest: OnceCell::new(),
         }
     }
 
     /// Loops over the messages of a conversation.
-    pub(crate) fn history_loops(&self) -> impl Iterator<Item = Block> + '_ {
-        let is_history = |block: &&Block| {
-            let code = self.tags[block.open].code;
-            code.starts_with("for") && is_history_loop(code)
-        };
-        self.blocks.iter().filter(is_history).copied()
+    pub(crate) fn history_loops(&self) -> &[Block] {
+        self.histories.get_or_init(|| {
+            let is_history = |block: &&Block| {
+                let code = self.tags[block.open].code;
+                code.starts_with("for") && is_history_loop(code)
+            };
+            self.blocks.iter().filter(is_history).copied().collect()
+        })
+    }
+
+    /// It stands in a loop over the messages of a conversation.
+    pub(crate) fn is_in_history(&self, span: Span) -> bool {
+        let bodies = self.history_bodies.get_or_init(|| {
+            let loops = self.history_loops().iter();
+            merged(loops.map(|block| self.body(*block)).collect())
+        });
+        holds(bodies, span.start)
+    }
+
+    /// A tag behind this one begins to print the messages of a conversation.
+    pub(crate) fn precedes_history(&self, tag: &Tag<'_>) -> bool {
+        let last = self.last_history_tag.get_or_init(|| {
+            let is_history = |tag: &Tag<'_>| is_history_loop(tag.code);
+            self.tags.iter().rposition(is_history)
+        });
+        last.is_some_and(|last| self.tags[last].span.start >= tag.span.end)
+    }
+
+    /// The pieces that stand in a span of the source, in order of the source.
+    pub(crate) fn pieces_in(&self, span: Span) -> impl Iterator<Item = usize> + '_ {
+        let from = self.pieces.partition_point(|(at, _)| at.start < span.start);
+        let behind = self.pieces[from..].iter();
+        behind
+            .take_while(move |(at, _)| at.start < span.end)
+            .inspect(|_| work::step())
+            .filter(move |(at, _)| at.end <= span.end)
+            .map(|(_, index)| *index)
+    }
+
+    /// Where the text of the newest turn of the user stands.
+    pub(crate) fn newest_turn(&self) -> &[Span] {
+        self.newest.get_or_init(|| {
+            let pieces = self.template.pieces().iter();
+            // Text from other files stands in no place of this one.
+            let newest = pieces.filter(|piece| {
+                piece.in_last_turn && piece.kind == PieceKind::Text && piece.from.is_none()
+            });
+            merged(newest.map(|piece| piece.span).collect())
+        })
+    }
+
+    /// It depends on a condition, or stands in a macro.
+    pub(crate) fn is_optional(&self, offset: usize) -> bool {
+        let optional = self.optional.get_or_init(|| {
+            let is_optional =
+                |block: &&Block| matches!(self.tags[block.open].word(), "if" | "macro");
+            let blocks = self.blocks.iter().filter(is_optional);
+            merged(blocks.map(|block| self.body(*block)).collect())
+        });
+        holds(optional, offset)
+    }
+
+    /// The innermost loop around a tag.
+    pub(crate) fn innermost_loop(&self, tag: usize) -> Option<Block> {
+        self.around[tag].repeats.map(|block| self.blocks[block])
+    }
+
+    /// The last `if` that asks about something, with its arms.
+    pub(crate) fn last_if(&self, asks: &str) -> Option<Block> {
+        let found = self.blocks.iter().rfind(|block| {
+            let tag = self.tags[block.open];
+            tag.word() == "if" && tag.code.contains(asks)
+        });
+        found.copied()
     }
 
     /// From the end of the tag that opens a body to the start of the tag that ends it.
@@ -77,12 +170,7 @@ impl<'t> Code<'t> {
 
     /// The body of one arm of an `if`: from its tag to the next arm or the end.
     pub(crate) fn arm(&self, tag: usize) -> Option<Block> {
-        let block = self
-            .blocks
-            .iter()
-            .filter(|block| block.open <= tag && tag < block.close)
-            .filter(|block| self.tags[block.open].code.starts_with("if"))
-            .max_by_key(|block| block.open)?;
+        let block = self.blocks[self.around[tag].branch?];
         // Arms of an `if` inside this one belong to that one.
         let mut depth = 0_usize;
         for at in tag + 1..=block.close {
@@ -113,7 +201,11 @@ impl<'t> Code<'t> {
     }
 
     fn has_text(&self, body: Span) -> bool {
-        self.template.texts().iter().any(|text| {
+        let texts = self.template.texts();
+        let from = texts.partition_point(|text| text.end <= body.start);
+        let inside = texts[from..].iter();
+        let mut inside = inside.take_while(|text| text.start < body.end);
+        inside.any(|text| {
             let span = Span {
                 start: text.start.max(body.start),
                 end: text.end.min(body.end),
@@ -290,6 +382,57 @@ fn blocks(tags: &[Tag<'_>]) -> Vec<Block> {
     blocks
 }
 
+/// For each tag the blocks around it.
+fn around(tags: &[Tag<'_>], blocks: &[Block]) -> Vec<Around> {
+    let mut all = Vec::with_capacity(tags.len());
+    let mut open: Vec<(usize, Around)> = Vec::new();
+    let mut next = blocks.iter().enumerate().peekable();
+    for index in 0..tags.len() {
+        while open
+            .last()
+            .is_some_and(|(block, _)| blocks[*block].close <= index)
+        {
+            open.pop();
+        }
+        let outside = open.last().map_or(Around::default(), |(_, around)| *around);
+        let mut inside = outside;
+        while let Some((block, found)) = next.next_if(|(_, block)| block.open == index) {
+            let code = tags[found.open].code;
+            inside.branch = code.starts_with("if").then_some(block).or(inside.branch);
+            inside.repeats = (tags[found.open].word() == "for")
+                .then_some(block)
+                .or(inside.repeats);
+            open.push((block, inside));
+        }
+        // A condition is one of its own arms; a loop is not in itself.
+        all.push(Around {
+            branch: inside.branch,
+            repeats: outside.repeats,
+        });
+    }
+    all
+}
+
+/// Spans that touch or overlap as one, in order.
+pub(crate) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    spans.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+    spans
+}
+
+/// One of the spans, which are in order and apart, holds a byte.
+pub(crate) fn holds(spans: &[Span], offset: usize) -> bool {
+    work::step();
+    let at = spans.partition_point(|span| span.end <= offset);
+    spans.get(at).is_some_and(|span| span.start <= offset)
+}
+
 #[cfg(test)]
 mod tests {
     use headwater_template::Source;
@@ -307,7 +450,7 @@ mod tests {
             words,
             ["for", "m", "if", "elif", "if", "endif", "endif", "endfor"]
         );
-        assert_eq!(code.history_loops().count(), 1);
+        assert_eq!(code.history_loops().len(), 1);
         let arm = code.arm(3).unwrap();
         assert_eq!(
             template.source().slice(code.body(arm)),

@@ -27,6 +27,8 @@ pub struct Config {
     pub fail_on: Option<Severity>,
     /// Folders of rules beside the built-in ones, relative to the folder.
     pub rules: Vec<String>,
+    /// Folders in which names of included templates are looked up, relative to the folder.
+    pub roots: Vec<String>,
     /// A file of known findings, relative to the folder.
     pub baseline: Option<String>,
     /// What differs for some of the files.
@@ -56,6 +58,7 @@ struct ConfigFile {
     ignore: Vec<String>,
     fail_on: Option<SeverityFile>,
     rules: Vec<String>,
+    roots: Vec<String>,
     baseline: Option<String>,
     overrides: Vec<OverrideFile>,
 }
@@ -144,6 +147,7 @@ impl From<ConfigFile> for Config {
             ignore: file.ignore,
             fail_on: file.fail_on.map(Severity::from),
             rules: file.rules,
+            roots: file.roots,
             baseline: file.baseline,
             overrides: file
                 .overrides

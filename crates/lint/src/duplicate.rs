@@ -22,7 +22,8 @@ pub(crate) fn find(rules: &[Rule], code: &Code<'_>) -> Option<Finding> {
             let words = line.trim();
             let start = at + (line.len() - line.trim_start().len());
             at += line.len();
-            if words.len() < min_bytes || is_optional(code, start) {
+            // Ways of a condition repeat each other, and only one of them is printed.
+            if words.len() < min_bytes || code.is_optional(start) {
                 continue;
             }
             if let Some(earlier) = seen.insert(words, start) {
@@ -35,14 +36,7 @@ pub(crate) fn find(rules: &[Rule], code: &Code<'_>) -> Option<Finding> {
     let (span, earlier) = first?;
     let line = source.position(earlier).line;
     let finding = Finding::new(rule, code.template, span, bytes);
+    let there = Span::new(earlier, earlier + (span.end - span.start));
+    let finding = finding.related_to(code.template, there, "the same text stands here");
     Some(finding.with("line", &line.to_string()))
-}
-
-/// Ways of a condition repeat each other, and only one of them is printed.
-fn is_optional(code: &Code<'_>, offset: usize) -> bool {
-    code.blocks.iter().any(|block| {
-        let body = code.body(*block);
-        let word = code.tags[block.open].word();
-        matches!(word, "if" | "macro") && body.start <= offset && offset < body.end
-    })
 }

@@ -64,6 +64,17 @@ pub struct Finding {
     pub cost_bytes: usize,
     /// How the file can be edited so that it is gone.
     pub fix: Option<Fix>,
+    /// Other places that it is about.
+    pub related: Vec<Related>,
+}
+
+/// Another place of the file that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Where, in bytes of the file.
+    pub span: Span,
+    /// What is there.
+    pub message: &'static str,
 }
 
 /// Four bytes a token, rounded up: the field's rule of thumb for English text.
@@ -94,6 +105,7 @@ impl Finding {
             cost_tokens: estimate_tokens(cost_bytes),
             cost_bytes,
             fix: None,
+            related: Vec::new(),
         }
     }
 
@@ -117,6 +129,18 @@ impl Finding {
     /// The dearest first, then in order of the file.
     pub(crate) fn by_cost(a: &Self, b: &Self) -> std::cmp::Ordering {
         (b.cost_tokens, a.span, &a.code).cmp(&(a.cost_tokens, b.span, &b.code))
+    }
+
+    /// Adds another place of the template that it is about.
+    pub(crate) fn related_to(
+        mut self,
+        template: &Template,
+        span: Span,
+        message: &'static str,
+    ) -> Self {
+        let span = template.source().in_file(span);
+        self.related.push(Related { span, message });
+        self
     }
 
     /// Puts a value in the place of `{key}` in the message.

@@ -1,8 +1,10 @@
 //! One input from its bytes to its findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_template::{Document, Format, SourceError, SourceErrorKind, Volatility, read};
+use headwater_template::{
+    Document, Format, SourceError, SourceErrorKind, Template, Volatility, read,
+};
 
 use crate::{declared, finding::Finding, linter::Linter, report::Outcome};
 
@@ -86,13 +88,16 @@ impl Linter {
     fn judge(&self, document: Document, input: &Input<'_>) -> Outcome {
         let mut findings = Vec::new();
         let mut templates = Vec::new();
+        let mut known = BTreeSet::new();
         for template in document.templates {
             let declared = declared::expand(input.declared, &template);
             let template = template.with_declared(&declared);
             let mut found = self.find(&template);
             if let Some(count) = input.count_tokens {
-                recount(&mut found, template.static_text(), count);
+                recount(&mut found, &template, count);
             }
+            // Aliases bring the same text into several prompts; it is judged at its one place.
+            found.retain(|finding| known.insert((finding.rule.clone(), finding.span)));
             findings.append(&mut found);
             templates.push(template);
         }
@@ -107,14 +112,31 @@ impl Linter {
     }
 }
 
-/// Prices findings by the template's own rate of tokens a byte.
-fn recount(findings: &mut [Finding], static_text: String, count: &dyn Fn(&str) -> usize) {
-    if findings.is_empty() || static_text.is_empty() {
+/// Bytes that are tokenized to price the findings of one template, each at the text behind it; beyond
+/// that the template's own rate of tokens a byte is taken.
+const MAX_COUNTED_BYTES: usize = 4 * 1024 * 1024;
+
+/// Counts the tokens that findings cost.
+fn recount(findings: &mut [Finding], template: &Template, count: &dyn Fn(&str) -> usize) {
+    let text = template.static_text();
+    if findings.is_empty() || text.is_empty() {
         return;
     }
-    let tokens = count(&static_text);
+    let all = count(&text);
+    let mut left = MAX_COUNTED_BYTES;
+    let mut known = BTreeMap::from([(text.len(), all)]);
     for finding in findings {
-        finding.cost_tokens = (finding.cost_bytes * tokens).div_ceil(static_text.len());
+        let bytes = finding.cost_bytes;
+        // As many of the last bytes as stand behind it: ways that are not taken and marks of roles count
+        // for none, so that it may be the text next to it.
+        let at = text.len().saturating_sub(bytes);
+        let is_end = bytes <= text.len() && text.is_char_boundary(at);
+        if is_end && !known.contains_key(&bytes) && bytes <= left {
+            left -= bytes;
+            known.insert(bytes, count(&text[at..]));
+        }
+        let by_rate = || bytes.saturating_mul(all).div_ceil(text.len());
+        finding.cost_tokens = known.get(&bytes).copied().unwrap_or_else(by_rate);
     }
 }
 

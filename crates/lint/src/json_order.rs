@@ -32,6 +32,7 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Option<Finding> {
                     let finding = Finding::new(rule, template, object.span, cost);
                     return Some(
                         finding
+                            .related_to(template, before.span, "the same keys in another order")
                             .with("keys", &object.keys.join(", "))
                             .with("line", &line.to_string()),
                     );

@@ -61,6 +61,7 @@ mod suppression;
 mod turn;
 mod unknown;
 mod volatile;
+mod work;
 
 pub use headwater_template::{Note, NoteKind, Volatility, may_hold_prompts};
 pub use headwater_text::{Position, Span};
@@ -69,7 +70,7 @@ pub use crate::{
     baseline::Baseline,
     config::{Config, Override},
     explain::{explain, list},
-    finding::{Finding, Severity, estimate_tokens},
+    finding::{Finding, Related, Severity, estimate_tokens},
     fingerprint::{Fingerprint, NotAFingerprint},
     fix::{Edit, Fix},
     fix_rule::{FixKind, FixRule, Safety},

@@ -70,7 +70,7 @@ impl Linter {
     pub(crate) fn settle<'t>(
         &self,
         file: &SourceFile,
-        templates: impl Iterator<Item = &'t Template> + Clone,
+        templates: impl Iterator<Item = &'t Template>,
         findings: Vec<Finding>,
     ) -> (Vec<Finding>, Vec<Suppressed>) {
         let suppressions = suppression::read(file, templates);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use headwater_template::{ApiKind, Marker, PieceKind, Role, Template};
+use headwater_template::{ApiKind, Marker, MarkerPlace, PieceKind, Role, Template};
 use headwater_text::Span;
 use regex::Regex;
 
@@ -107,6 +107,17 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
             (is_last && is_single && bytes > 0 && markers.len() == 1)
                 .then(|| (Place::Marker(first), bytes, String::new()))
         }
+        MarkerFault::Repeated => {
+            let mut pairs = markers.windows(2);
+            let is_repeated = |pair: &&[Marker]| {
+                let on_block = pair.iter().all(|marker| marker.place == MarkerPlace::Block);
+                on_block && pair[0].at == pair[1].at && pair[0].part == pair[1].part
+            };
+            let pair = pairs.find(is_repeated)?;
+            Some((Place::Marker(&pair[1]), 0, String::new()))
+        }
+        MarkerFault::ListStart => placed(markers, MarkerPlace::ListStart),
+        MarkerFault::ToolResult => placed(markers, MarkerPlace::ToolResult),
         MarkerFault::Lookback => lookback(template).map(|(marker, blocks)| {
             (
                 Place::Marker(marker),
@@ -115,6 +126,12 @@ fn judge(fault: MarkerFault, template: &Template) -> Judged<'_> {
             )
         }),
     }
+}
+
+fn placed(markers: &[Marker], place: MarkerPlace) -> Judged<'_> {
+    let mut markers = markers.iter();
+    let found = markers.find(|marker| marker.place == place)?;
+    Some((Place::Marker(found), 0, String::new()))
 }
 
 /// Seconds that a marker keeps its prefix; none if the provider knows no such time.

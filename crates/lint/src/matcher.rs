@@ -1,14 +1,12 @@
 //! What a rule looks for: a closed set, each kind found by one file of this crate.
 
-use headwater_template::Volatility;
-use regex::Regex;
-
 use crate::{
-    pattern::{Patterns, compile_search},
+    pattern::{Pattern, Patterns},
     rule_file::{
         self, CharactersFile, CodeFile, FileError, MatchFile, ReorderedFile, TextFile, ValueFile,
     },
 };
+use headwater_template::Volatility;
 
 /// What a rule looks for.
 #[derive(Clone, Debug)]
@@ -58,6 +56,8 @@ pub(crate) enum Matcher {
     Request(RequestFault),
     /// A prefix that is too short for its provider.
     Minimum(Vec<Minimum>),
+    /// No cache key where the model needs one, for prefixes from the minimum on.
+    CacheKey(Vec<Minimum>),
     /// A comment that suppresses nothing.
     Suppression,
 }
@@ -102,8 +102,8 @@ pub(crate) enum Place {
 /// Parameters of [`Matcher::Text`].
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    pub(crate) patterns: Vec<Regex>,
-    pub(crate) unless: Vec<Regex>,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) unless: Vec<Pattern>,
     pub(crate) at: SearchPlace,
 }
 
@@ -118,8 +118,8 @@ pub(crate) enum SearchPlace {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeSearch {
     /// Every one of them is found in the tag.
-    pub(crate) all: Vec<Regex>,
-    pub(crate) unless: Vec<Regex>,
+    pub(crate) all: Vec<Pattern>,
+    pub(crate) unless: Vec<Pattern>,
     /// What the tag reads is declared to be this stable.
     pub(crate) unless_declared: Option<Volatility>,
     pub(crate) place: CodePlace,
@@ -133,6 +133,8 @@ pub(crate) enum CodePlace {
     Values,
     /// Those in a loop over the messages of a conversation.
     History,
+    /// Any, and each condition together with the values that are printed under it.
+    Arms,
     /// Those with static text or the history of a conversation behind them.
     AheadOfPrompt,
 }
@@ -203,7 +205,13 @@ names! {
 }
 names! {
     /// What is wrong with a printed history.
-    HistoryFault { Window = "window", Newest = "newest-first", Clock = "clock" }
+    HistoryFault {
+        Window = "window",
+        Newest = "newest-first",
+        Clock = "clock",
+        ValueAhead = "value-ahead",
+        TextBehind = "text-behind",
+    }
 }
 names! {
     /// What is wrong with markers.
@@ -215,6 +223,9 @@ names! {
         Missing = "missing",
         InLastTurnOnly = "in-last-turn-only",
         Lookback = "lookback",
+        Repeated = "repeated",
+        ListStart = "list-start",
+        ToolResult = "tool-result",
     }
 }
 names! {
@@ -222,25 +233,26 @@ names! {
     RequestFault {
         RandomKey = "random-key",
         KeyOrder = "key-order",
+        VaryingParameter = "varying-parameter",
+        AutomaticMarker = "automatic-marker",
     }
 }
 
 impl Matcher {
     pub(crate) fn check(file: MatchFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
         let error = |message: &str| rule_file::at(yaml, origin, "match:", message);
-        let patterns = |list: &[String]| Patterns::compile(list, yaml, origin);
         let mut found = Vec::new();
         if let Some(value) = file.value {
             found.push(Self::Value(Value::check(&value, yaml, origin)?));
         }
         if let Some(unknown) = file.unknown {
             found.push(Self::Unknown {
-                static_names: patterns(&unknown.static_names)?,
+                static_names: Patterns::new(&unknown.static_names),
             });
         }
         if let Some(fork) = file.fork {
             found.push(Self::Fork {
-                static_names: patterns(&fork.static_names)?,
+                static_names: Patterns::new(&fork.static_names),
             });
         }
         if let Some(reordered) = file.reordered {
@@ -285,14 +297,8 @@ impl Matcher {
         found.extend(file.duplicate.map(|duplicate| Self::Duplicate {
             min_bytes: duplicate.min_bytes,
         }));
-        found.extend(file.minimum.map(|rows| {
-            let row = |row: rule_file::MinimumFile| Minimum {
-                api: row.api,
-                models: row.models,
-                tokens: row.tokens,
-            };
-            Self::Minimum(rows.into_iter().map(row).collect())
-        }));
+        found.extend(file.minimum.map(|rows| Self::Minimum(minimums(rows))));
+        found.extend(file.cache_key.map(|rows| Self::CacheKey(minimums(rows))));
         found.extend(file.condition.map(|_| Self::Condition));
         found.extend(file.include.map(|_| Self::Include));
         found.extend(file.json_order.map(|_| Self::JsonOrder));
@@ -310,6 +316,20 @@ impl Matcher {
         }
     }
 
+    /// All regular expressions of the rule.
+    pub(crate) fn patterns(&self) -> Vec<&Pattern> {
+        match self {
+            Self::Value(value) => value.names.iter().chain(value.functions.iter()).collect(),
+            Self::Unknown { static_names } | Self::Fork { static_names } => {
+                static_names.iter().collect()
+            }
+            Self::Reordered(reordered) => reordered.variables.iter().collect(),
+            Self::Text(search) => search.patterns.iter().chain(&search.unless).collect(),
+            Self::Code(search) => search.all.iter().chain(&search.unless).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn characters(file: CharactersFile) -> Self {
         Self::Characters {
             classes: file.classes,
@@ -320,6 +340,15 @@ impl Matcher {
             },
         }
     }
+}
+
+fn minimums(rows: Vec<rule_file::MinimumFile>) -> Vec<Minimum> {
+    let row = |row: rule_file::MinimumFile| Minimum {
+        api: row.api,
+        models: row.models,
+        tokens: row.tokens,
+    };
+    rows.into_iter().map(row).collect()
 }
 
 impl Value {
@@ -348,8 +377,8 @@ impl Value {
         Ok(Self {
             declared,
             grain,
-            names: Patterns::compile(&file.names, yaml, origin)?,
-            functions: Patterns::compile(&file.functions, yaml, origin)?,
+            names: Patterns::new(&file.names),
+            functions: Patterns::new(&file.functions),
         })
     }
 }
@@ -367,7 +396,7 @@ impl Reordered {
         };
         Ok(Self {
             place,
-            variables: Patterns::compile(&file.variables, yaml, origin)?,
+            variables: Patterns::new(&file.variables),
             filters: file.filters,
             functions: file.functions,
             methods: file.methods,
@@ -389,8 +418,8 @@ impl Search {
             }
         };
         Ok(Self {
-            patterns: compile_search(&file.patterns, yaml, origin)?,
-            unless: compile_search(&file.unless, yaml, origin)?,
+            patterns: searched(&file.patterns),
+            unless: searched(&file.unless),
             at,
         })
     }
@@ -400,11 +429,13 @@ impl CodeSearch {
     fn check(file: &CodeFile, yaml: &str, origin: &str) -> Result<Self, FileError> {
         let place = match file.r#in.as_str() {
             "any" => CodePlace::Any,
+            "arms" => CodePlace::Arms,
             "values" => CodePlace::Values,
             "history" => CodePlace::History,
             "ahead" => CodePlace::AheadOfPrompt,
             _ => {
-                let message = "match.code.in: expected `any`, `values`, `history` or `ahead`";
+                let message =
+                    "match.code.in: expected `any`, `arms`, `values`, `history` or `ahead`";
                 return Err(rule_file::at(yaml, origin, "in:", message));
             }
         };
@@ -424,10 +455,14 @@ impl CodeSearch {
                 .collect()
         };
         Ok(Self {
-            all: compile_search(&expand(&file.all), yaml, origin)?,
-            unless: compile_search(&expand(&file.unless), yaml, origin)?,
+            all: searched(&expand(&file.all)),
+            unless: searched(&expand(&file.unless)),
             unless_declared,
             place,
         })
     }
+}
+
+fn searched(list: &[String]) -> Vec<Pattern> {
+    list.iter().map(|written| Pattern::part(written)).collect()
 }

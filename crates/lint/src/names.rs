@@ -1,6 +1,6 @@
 //! Which rule names a variable or function: all patterns of all rules in one pass, each name once.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{cell::RefCell, collections::HashMap, sync::OnceLock};
 
 use headwater_template::{Atom, AtomKind, Expression, Template, Volatility};
 use regex::{RegexSet, RegexSetBuilder};
@@ -18,11 +18,12 @@ pub(crate) struct NameTable {
     functions: Owned,
 }
 
-/// Patterns, and the rule that each belongs to.
+/// Patterns, each behind the index of the rule that it belongs to.
 #[derive(Clone, Debug, Default)]
 struct Owned {
-    set: RegexSet,
-    owners: Vec<usize>,
+    patterns: Vec<(usize, String)>,
+    /// Compiled when the first name is asked for.
+    set: OnceLock<RegexSet>,
 }
 
 impl NameTable {
@@ -32,37 +33,49 @@ impl NameTable {
         let mut functions = Vec::new();
         for (index, rule) in rules.iter().enumerate() {
             if let Matcher::Value(value) = &rule.matcher {
-                variables.extend(value.names.sources().map(|source| (index, source)));
-                functions.extend(value.functions.sources().map(|source| (index, source)));
+                variables.extend(value.names.iter().map(|pattern| (index, pattern.source())));
+                functions.extend(
+                    value
+                        .functions
+                        .iter()
+                        .map(|pattern| (index, pattern.source())),
+                );
             }
         }
         Self {
-            variables: Owned::new(&variables),
-            functions: Owned::new(&functions),
+            variables: Owned::new(variables),
+            functions: Owned::new(functions),
         }
     }
 }
 
 impl Owned {
-    fn new(patterns: &[(usize, &str)]) -> Self {
-        // Every pattern was compiled alone within its limit, so that together they have none to keep.
-        let set = RegexSetBuilder::new(patterns.iter().map(|(_, source)| source))
-            .size_limit(usize::MAX)
-            .dfa_size_limit(1 << 24)
-            .build()
-            .unwrap_or_default();
+    fn new(patterns: Vec<(usize, String)>) -> Self {
         Self {
-            set,
-            owners: patterns.iter().map(|(index, _)| *index).collect(),
+            patterns,
+            set: OnceLock::new(),
         }
+    }
+
+    fn set(&self) -> &RegexSet {
+        // Reading a rule has compiled every pattern alone within its limit, so that together they
+        // have none to keep.
+        let compile = || {
+            RegexSetBuilder::new(self.patterns.iter().map(|(_, source)| source))
+                .size_limit(usize::MAX)
+                .dfa_size_limit(1 << 24)
+                .build()
+                .unwrap_or_default()
+        };
+        self.set.get_or_init(compile)
     }
 
     /// The first rule with a pattern for one name of the path, or for the path with `_` between names.
     fn owner(&self, kind: AtomKind, path: &str) -> Option<usize> {
         let path = snake_case(path);
         let first = |name: &str| {
-            let matches = self.set.matches(name).into_iter();
-            matches.map(|pattern| self.owners[pattern]).min()
+            let matches = self.set().matches(name).into_iter();
+            matches.map(|pattern| self.patterns[pattern].0).min()
         };
         let whole = first(&path.replace('.', "_"));
         if !path.contains('.') {

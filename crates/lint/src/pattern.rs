@@ -1,34 +1,82 @@
 //! Patterns of names, matched against whole words of a path whatever its spelling.
 
+use std::sync::OnceLock;
+
 use regex::{Regex, RegexBuilder};
-
-use crate::rule_file::{self, FileError};
-
-/// Regular expressions, each of which must match a whole name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Patterns(Vec<Regex>);
 
 /// More than any list of names needs; keeps a bad pattern from taking the memory.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-impl Patterns {
-    /// Compiles a list; an error points at the pattern in the file.
-    pub(crate) fn compile(list: &[String], yaml: &str, origin: &str) -> Result<Self, FileError> {
-        let compile = |pattern: &String| {
-            RegexBuilder::new(&ascii(&format!("^(?:{pattern})$")))
-                .size_limit(MAX_COMPILED_BYTES)
-                .build()
-                .map_err(|_| {
-                    let message = format!("`{pattern}` is not a regular expression");
-                    rule_file::at(yaml, origin, pattern, message)
-                })
-        };
-        list.iter().map(compile).collect::<Result<_, _>>().map(Self)
+/// A regular expression of a rule, compiled when it is first asked: most are not in most runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    written: String,
+    reach: Reach,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+/// What a pattern must match.
+#[derive(Clone, Copy, Debug)]
+enum Reach {
+    Whole,
+    Part,
+}
+
+impl Pattern {
+    /// An expression that is searched for in text or code.
+    pub(crate) fn part(written: &str) -> Self {
+        Self::new(written, Reach::Part)
     }
 
-    /// The patterns as they are compiled.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(Regex::as_str)
+    fn new(written: &str, reach: Reach) -> Self {
+        Self {
+            written: written.to_owned(),
+            reach,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// As it stands in the rule.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// As it is compiled.
+    pub(crate) fn source(&self) -> String {
+        match self.reach {
+            Reach::Whole => ascii(&format!("^(?:{})$", self.written)),
+            Reach::Part => ascii(&self.written),
+        }
+    }
+
+    /// The expression; none if it is not one, which reading a rule refuses.
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        let compile = || {
+            RegexBuilder::new(&self.source())
+                .size_limit(MAX_COMPILED_BYTES)
+                .build()
+                .ok()
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.regex().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// Regular expressions, each of which must match a whole name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns(Vec<Pattern>);
+
+impl Patterns {
+    pub(crate) fn new(list: &[String]) -> Self {
+        let whole = |written: &String| Pattern::new(written, Reach::Whole);
+        Self(list.iter().map(whole).collect())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pattern> {
+        self.0.iter()
     }
 
     /// Some pattern matches one name of the path, or the whole path with `_` between the names.
@@ -38,28 +86,10 @@ impl Patterns {
         }
         let path = snake_case(path);
         let whole = path.replace('.', "_");
-        self.0
-            .iter()
-            .any(|regex| regex.is_match(&whole) || path.split('.').any(|name| regex.is_match(name)))
+        self.iter().any(|pattern| {
+            pattern.is_match(&whole) || path.split('.').any(|name| pattern.is_match(name))
+        })
     }
-}
-
-/// Compiles expressions that are searched for in text or code.
-pub(crate) fn compile_search(
-    list: &[String],
-    yaml: &str,
-    origin: &str,
-) -> Result<Vec<Regex>, FileError> {
-    let compile = |pattern: &String| {
-        RegexBuilder::new(&ascii(pattern))
-            .size_limit(MAX_COMPILED_BYTES)
-            .build()
-            .map_err(|_| {
-                let message = format!("`{pattern}` is not a regular expression");
-                rule_file::at(yaml, origin, pattern, message)
-            })
-    };
-    list.iter().map(compile).collect()
 }
 
 /// A pattern of this crate; none if it is no regular expression, which a test would show.
@@ -134,7 +164,7 @@ mod tests {
 
     #[test]
     fn whole_names_in_any_spelling() {
-        let patterns = Patterns::compile(&["now|user_id".to_owned()], "", "").unwrap();
+        let patterns = Patterns::new(&["now|user_id".to_owned()]);
         let check = |path, expected| assert_eq!(patterns.matches(path), expected, "{path}");
         check("now", true);
         check("ctx.now", true);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headwater_template::{Atom, AtomKind, Expression, Piece, PieceKind, Template};
+use headwater_template::{Atom, AtomKind, Dialect, Expression, Piece, PieceKind, Template};
 
 use crate::{
     finding::Finding,
@@ -41,6 +41,13 @@ pub(crate) fn find(
             let Matcher::Reordered(reordered) = &rule.matcher else {
                 continue;
             };
+            let is_about_names = reordered.filters.is_empty()
+                && reordered.functions.is_empty()
+                && reordered.methods.is_empty();
+            // What is handed to `str.format` is text as a rule.
+            if template.dialect() == Dialect::StrFormat && is_about_names {
+                continue;
+            }
             if ![Place::Any, place].contains(&reordered.place) {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Fields of a request's body beside its prompt: the model, the key of the cache, the order of all.
 
-use headwater_template::Template;
+use headwater_template::{ApiKind, Role, Template};
 use headwater_text::Span;
 
 use crate::{
@@ -28,6 +28,9 @@ pub(crate) fn find(rules: &[Rule], template: &Template) -> Vec<Finding> {
         let found = match &rule.matcher {
             Matcher::Request(RequestFault::RandomKey) => random_key(&fields),
             Matcher::Request(RequestFault::KeyOrder) => key_order(&fields),
+            Matcher::Request(RequestFault::VaryingParameter) => varying_parameter(api, &fields),
+            Matcher::Request(RequestFault::AutomaticMarker) => automatic_marker(&fields),
+            Matcher::CacheKey(rows) => missing_key(template, rows, api.as_str(), &fields),
             Matcher::Minimum(rows) => {
                 findings.extend(too_short(rule, template, rows, api.as_str(), &fields));
                 None
@@ -68,6 +71,53 @@ fn key_order<'t>(fields: &[Field<'t>]) -> Option<(Span, &'t str)> {
         .filter_map(at)
         .find(|late| *late > messages)?;
     Some((fields[messages].span, fields[late].key))
+}
+
+/// A parameter that a cached prompt depends on, with a place in it that each request fills in.
+fn varying_parameter<'t>(api: ApiKind, fields: &[Field<'t>]) -> Option<(Span, &'t str)> {
+    let parameters: &[&str] = match api {
+        ApiKind::Anthropic => &["tool_choice", "thinking", "output_config"],
+        ApiKind::Bedrock => &["additionalModelRequestFields"],
+        _ => &[],
+    };
+    let is_filled_in = |value: &str| value.contains("{{") && value.contains("}}");
+    let found = fields
+        .iter()
+        .find(|field| parameters.contains(&field.key) && is_filled_in(field.value))?;
+    Some((found.span, found.key))
+}
+
+/// The field at the top of a request that Bedrock does not know.
+fn automatic_marker<'t>(fields: &[Field<'t>]) -> Option<(Span, &'t str)> {
+    let mut all = fields.iter();
+    let bedrock = all.any(|field| {
+        field.key == "anthropic_version" && field.value.trim_matches('"').starts_with("bedrock")
+    });
+    let field = fields.iter().find(|field| field.key == "cache_control")?;
+    bedrock.then_some((field.span, field.key))
+}
+
+/// A long prompt for a model that finds prefixes by the key, without one; the model.
+fn missing_key<'t>(
+    template: &Template,
+    rows: &[Minimum],
+    api: &str,
+    fields: &[Field<'t>],
+) -> Option<(Span, &'t str)> {
+    let model = fields.iter().find(|field| field.key == "model")?;
+    let name = model.value.trim_matches('"');
+    let minimum = minimum(rows, api, name)?;
+    // An older field that did the same.
+    let has_key = |field: &Field<'_>| matches!(field.key, "prompt_cache_key" | "user");
+    let newest = template
+        .parts()
+        .iter()
+        .rev()
+        .find(|part| part.role == Role::User);
+    let end = newest.map_or(usize::MAX, |part| part.span.start);
+    let all = template.static_bytes_from(0);
+    let tokens = crate::finding::estimate_tokens(all - template.static_bytes_from(end).min(all));
+    (tokens >= minimum && !fields.iter().any(has_key)).then_some((model.span, name))
 }
 
 fn too_short(
@@ -136,7 +186,7 @@ fn fields(text: &str) -> Vec<Field<'_>> {
                     fields.push(Field {
                         key: text.get(at + 1..end.saturating_sub(1)).unwrap_or_default(),
                         span: Span { start: at, end },
-                        value: scalar(value.trim_start()),
+                        value: self::value(value.trim_start()),
                     });
                 }
                 at = end;
@@ -149,13 +199,28 @@ fn fields(text: &str) -> Vec<Field<'_>> {
     fields
 }
 
-/// A string or word at the start of a text.
-fn scalar(text: &str) -> &str {
-    let end = match text.as_bytes().first() {
-        Some(b'"') => string_end(text.as_bytes(), 0),
-        _ => text.find([',', '}', ']', '\n']).unwrap_or(text.len()),
-    };
-    text.get(..end).unwrap_or_default()
+/// The value at the start of a text, as it is written.
+fn value(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                at = string_end(bytes, at);
+                if depth == 0 {
+                    break;
+                }
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth > 0 => depth -= 1,
+            b',' | b'}' | b']' | b'\n' if depth == 0 => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    text.get(..at).unwrap_or_default()
 }
 
 /// One behind the closing quote, or the end.

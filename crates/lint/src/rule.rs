@@ -201,6 +201,21 @@ impl Rule {
     /// # Errors
     /// The YAML is not a rule; the error names the place and the key.
     pub fn parse(yaml: &str, origin: &str) -> Result<Self, FileError> {
+        let rule = Self::parse_own(yaml, origin)?;
+        let patterns = rule.matcher.patterns();
+        match patterns.iter().find(|pattern| pattern.regex().is_none()) {
+            None => Ok(rule),
+            Some(pattern) => {
+                let written = pattern.written();
+                let message = format!("`{written}` is not a regular expression");
+                Err(rule_file::at(yaml, origin, written, message))
+            }
+        }
+    }
+
+    /// As [`parse`](Self::parse), for a rule whose expressions a test compiles: a run compiles
+    /// those that it asks.
+    pub(crate) fn parse_own(yaml: &str, origin: &str) -> Result<Self, FileError> {
         let file: RuleFile = rule_file::read(yaml, origin)?;
         let error = |needle: &str, message: &str| rule_file::at(yaml, origin, needle, message);
         let is_id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

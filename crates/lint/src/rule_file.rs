@@ -101,6 +101,7 @@ pub(crate) struct MatchFile {
     pub(crate) marker: Option<String>,
     pub(crate) request: Option<String>,
     pub(crate) minimum: Option<Vec<MinimumFile>>,
+    pub(crate) cache_key: Option<Vec<MinimumFile>>,
     pub(crate) suppression: Option<EmptyFile>,
 }
 

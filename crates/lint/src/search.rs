@@ -1,16 +1,16 @@
 //! Expressions searched for in static text and in the code of tags.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use headwater_template::{MIN_PROSE_BYTES, PieceKind, Volatility};
 use headwater_text::Span;
-use regex::Regex;
 
 use crate::{
-    code::{Code, Tag, is_history_loop},
+    code::{Code, Tag, holds},
     finding::Finding,
     matcher::{CodePlace, CodeSearch, Matcher, Search, SearchPlace},
-    rule::Rule,
+    pattern::Pattern,
+    rule::{Family, Rule},
 };
 
 /// Longer excerpts say no more in a message.
@@ -22,7 +22,7 @@ pub(crate) fn find(rules: &[Rule], code: &Code<'_>) -> Vec<Finding> {
     for rule in rules {
         let places = match &rule.matcher {
             _ if !rule.applies_to.holds(code.template) => continue,
-            Matcher::Text(search) => in_text(search, code),
+            Matcher::Text(search) => in_text(search, rule.code.family(), code),
             Matcher::Code(search) => in_code(search, code),
             _ => continue,
         };
@@ -45,12 +45,12 @@ fn finding(rule: &Rule, code: &Code<'_>, span: Span, count: usize) -> Finding {
         .with("found", &excerpt)
 }
 
-fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
+fn in_text(search: &Search, family: Family, code: &Code<'_>) -> Vec<Span> {
     let template = code.template;
     let mut places = Vec::new();
     for text in template.texts() {
         let source = template.source().slice(*text);
-        for pattern in &search.patterns {
+        for pattern in search.patterns.iter().filter_map(Pattern::regex) {
             for found in pattern.find_iter(source) {
                 let refused = search
                     .unless
@@ -61,6 +61,11 @@ fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
                 }
             }
         }
+    }
+    if family == Family::Values {
+        // The newest turn is new in every request anyway.
+        let newest = code.newest_turn();
+        places.retain(|place| !holds(newest, place.start));
     }
     places.sort();
     if search.at == SearchPlace::Start {
@@ -79,15 +84,21 @@ fn in_text(search: &Search, code: &Code<'_>) -> Vec<Span> {
 
 fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
     let mut places = Vec::new();
-    for tag in &code.tags {
+    for (index, tag) in code.tags.iter().enumerate() {
         if !stands(search.place, code, tag) {
             continue;
         }
+        let with_arm = match search.place {
+            CodePlace::Arms => with_arm(code, index),
+            _ => Cow::Borrowed(tag.code),
+        };
         let declared = search
             .unless_declared
             .is_some_and(|volatility| is_declared(code, tag, volatility));
         let refused = declared || search.unless.iter().any(|unless| unless.is_match(tag.code));
-        let found = all(&search.all, tag.code).filter(|_| !refused);
+        let found = all(&search.all, &with_arm).filter(|_| !refused);
+        // The first expression is one of the tag itself.
+        let found = found.filter(|found| found.end <= tag.code.len());
         if let Some(found) = found {
             let text = code.template.source().slice(tag.span);
             let at = text.find(tag.code).unwrap_or(0);
@@ -97,23 +108,46 @@ fn in_code(search: &CodeSearch, code: &Code<'_>) -> Vec<Span> {
     places
 }
 
+/// The code of a condition with that of the values under it; of any other tag its own.
+fn with_arm<'t>(code: &Code<'t>, index: usize) -> Cow<'t, str> {
+    let tag = code.tags[index];
+    if !matches!(tag.word(), "if" | "elif") {
+        return Cow::Borrowed(tag.code);
+    }
+    let Some(arm) = code.arm(index) else {
+        return Cow::Borrowed(tag.code);
+    };
+    // Conditions inside have arms of their own.
+    let mut depth = 0_usize;
+    let mut text = tag.code.to_owned();
+    for inner in &code.tags[index + 1..arm.close] {
+        match inner.word() {
+            "if" => depth += 1,
+            "endif" => depth = depth.saturating_sub(1),
+            _ if inner.prints && depth == 0 => {
+                text.push(' ');
+                text.push_str(inner.code);
+            }
+            _ => {}
+        }
+    }
+    Cow::Owned(text)
+}
+
 /// Somebody said of a name in the tag how stable it is.
 fn is_declared(code: &Code<'_>, tag: &Tag<'_>, volatility: Volatility) -> bool {
-    let inside = |span: Span| tag.span.start <= span.start && span.end <= tag.span.end;
-    code.template
-        .pieces()
-        .iter()
-        .any(|piece| match &piece.kind {
+    code.pieces_in(tag.span)
+        .any(|index| match &code.template.pieces()[index].kind {
             PieceKind::Loop(value) | PieceKind::Value(value) => {
-                inside(piece.span) && code.template.declared(value, volatility).is_some()
+                code.template.declared(value, volatility).is_some()
             }
             _ => false,
         })
 }
 
 /// The place of the first expression, if all of them are found.
-fn all(patterns: &[Regex], code: &str) -> Option<Range<usize>> {
-    let first = patterns.first()?.find(code)?.range();
+fn all(patterns: &[Pattern], code: &str) -> Option<Range<usize>> {
+    let first = patterns.first()?.regex()?.find(code)?.range();
     patterns[1..]
         .iter()
         .all(|pattern| pattern.is_match(code))
@@ -122,34 +156,21 @@ fn all(patterns: &[Regex], code: &str) -> Option<Range<usize>> {
 
 fn stands(place: CodePlace, code: &Code<'_>, tag: &Tag<'_>) -> bool {
     match place {
-        CodePlace::Any => true,
+        CodePlace::Any | CodePlace::Arms => true,
         CodePlace::Values => tag.prints,
-        CodePlace::History => code.history_loops().any(|block| {
-            let body = code.body(block);
-            body.start <= tag.span.start && tag.span.end <= body.end
-        }),
+        CodePlace::History => code.is_in_history(tag.span),
         CodePlace::AheadOfPrompt => {
-            tag.prints && (precedes_prose(code, tag) || precedes_history(code, tag))
+            tag.prints && (precedes_prose(code, tag) || code.precedes_history(tag))
         }
     }
 }
 
 fn precedes_prose(code: &Code<'_>, tag: &Tag<'_>) -> bool {
-    let inside = |span: Span| tag.span.start <= span.start && span.end <= tag.span.end;
-    let mut pieces = code.template.pieces().iter();
-    match pieces.find(|piece| inside(piece.span)) {
-        Some(piece) => piece.precedes_prose(),
+    // The first one in order of the prompt.
+    match code.pieces_in(tag.span).min() {
+        Some(index) => code.template.pieces()[index].precedes_prose(),
         None => code.template.static_bytes_from(tag.span.end) >= 4 * MIN_PROSE_BYTES,
     }
-}
-
-fn precedes_history(code: &Code<'_>, tag: &Tag<'_>) -> bool {
-    let from = code
-        .tags
-        .partition_point(|each| each.span.start < tag.span.end);
-    code.tags[from..]
-        .iter()
-        .any(|behind| is_history_loop(behind.code))
 }
 
 fn moved(base: usize, range: Range<usize>) -> Span {

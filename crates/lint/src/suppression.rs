@@ -1,9 +1,12 @@
 //! `headwater: ignore[HW201] reason` in a comment: takes a finding away, and is one if it takes none.
 
+use std::cell::LazyCell;
+
 use headwater_template::{SourceFile, Template};
 use headwater_text::Span;
 
 use crate::{
+    code::{holds, merged},
     finding::Finding,
     fix::{Edit, Fix},
     matcher::Matcher,
@@ -63,15 +66,10 @@ const MARK: &str = "headwater:";
 /// `# …` is a heading.
 pub(crate) fn read<'t>(
     file: &SourceFile,
-    templates: impl Iterator<Item = &'t Template> + Clone,
+    templates: impl Iterator<Item = &'t Template>,
 ) -> Vec<Suppression> {
     let text = file.text();
-    let in_prompt = |offset: usize| {
-        templates.clone().any(|template| {
-            let own = template.source().in_text(offset);
-            own.is_some_and(|own| own >= template.body_start())
-        })
-    };
+    let places = LazyCell::new(|| merged(templates.flat_map(places).collect()));
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(mark) = text[at..].find(MARK).map(|offset| at + offset) {
@@ -79,7 +77,7 @@ pub(crate) fn read<'t>(
         let Some((open, close)) = opening(&text[..mark]) else {
             continue;
         };
-        if close.is_none() && in_prompt(mark) {
+        if close.is_none() && holds(&places, mark) {
             continue;
         }
         let rest = &text[at..];
@@ -96,6 +94,15 @@ pub(crate) fn read<'t>(
         found.extend(suppression(file, Span::new(open, end), inner, at));
     }
     found
+}
+
+/// The bytes of the file that a template's prompt is written in.
+fn places(template: &Template) -> Vec<Span> {
+    let source = template.source();
+    if source.is_whole_file() {
+        return vec![Span::new(template.body_start(), source.text().len())];
+    }
+    source.places()
 }
 
 /// Where the comment opens that ends right before the directive, and what closes it.

@@ -12,7 +12,11 @@ use crate::{
     matcher::{Matcher, Opening, Topic},
     pattern::own,
     rule::Rule,
+    work,
 };
+
+/// Conditions that are looked at in one loop: what comes behind each is looked through.
+const MAX_JUDGED: usize = 64;
 
 /// A condition about where in the conversation a message stands.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -41,7 +45,8 @@ pub(crate) fn find(rules: &[Rule], code: &Code<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let kept: Vec<Kept> = code
         .history_loops()
-        .flat_map(|block| kept(code, block))
+        .iter()
+        .flat_map(|block| kept(code, *block))
         .collect();
     for rule in rules {
         match &rule.matcher {
@@ -72,13 +77,18 @@ fn finding(rule: &Rule, code: &Code<'_>, span: Span, count: usize) -> Finding {
 /// The conditions about places in the body of a loop over messages.
 fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
     let mut found = Vec::new();
+    let mut judged = 0;
     for index in history.open + 1..history.close {
+        if judged == MAX_JUDGED {
+            break;
+        }
         let tag = code.tags[index];
         let says = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|p| p.is_match(tag.code));
         let is_place = says(&PLACE) || says(&PLACE_IN_LOOP) && is_innermost(code, history, index);
         if !is_place || tag.code.contains("add_generation_prompt") {
             continue;
         }
+        judged += 1;
         let arm = match tag.word() {
             "if" | "elif" => code.arm(index),
             _ if tag.prints && tag.code.contains(" if ") => Some(Block {
@@ -107,10 +117,8 @@ fn kept(code: &Code<'_>, history: Block) -> Vec<Kept> {
 
 /// No other loop lies between the loop over messages and the tag.
 fn is_innermost(code: &Code<'_>, history: Block, tag: usize) -> bool {
-    let mut loops = code.blocks.iter().filter(|block| {
-        code.tags[block.open].word() == "for" && block.open < tag && tag < block.close
-    });
-    loops.all(|block| block.open <= history.open)
+    let innermost = code.innermost_loop(tag);
+    innermost.is_none_or(|block| block.open <= history.open)
 }
 
 /// What the text under a condition is about; none if nothing of the turn comes after it.
@@ -154,6 +162,7 @@ fn rest_of_turn<'c, 't>(
     let mut depth = 0_usize;
     let mut skips = false;
     code.tags[from..end].iter().filter(move |tag| {
+        work::step();
         match tag.word() {
             "if" => depth += 1,
             "elif" | "else" if depth == 0 => skips = true,
@@ -168,11 +177,8 @@ fn rest_of_turn<'c, 't>(
 /// What the generation prompt writes and the history does not.
 fn opens(code: &Code<'_>, opening: Opening) -> Option<Span> {
     let text = code.template.source().text();
-    let prompt = code.blocks.iter().rfind(|block| {
-        let tag = code.tags[block.open];
-        tag.word() == "if" && tag.code.contains("add_generation_prompt")
-    })?;
-    let body = code.body(*prompt);
+    let prompt = code.last_if("add_generation_prompt")?;
+    let body = code.body(prompt);
     let inside = code.template.source().slice(body);
     match opening {
         Opening::EmptyThinking => {

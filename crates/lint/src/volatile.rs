@@ -7,7 +7,8 @@ use headwater_text::Span;
 
 use crate::{
     code::Code,
-    finding::{Finding, estimate_tokens},
+    finding::{Finding, Related, estimate_tokens},
+    history::is_of_message,
     matcher::Matcher,
     names::Namer,
     rule::{Family, Rule},
@@ -64,13 +65,17 @@ impl Judge<'_> {
         let Some((rule, atom)) = self.namer.classify(value) else {
             return;
         };
+        if atom.derived && rule.code.family() == Family::Order && is_of_message(atom) {
+            return;
+        }
         let key = (rule.id.clone(), atom.root().to_owned());
         match self.reported.get(&key) {
             Some(Some(first)) => {
                 self.found.pieces.insert(index);
                 let line = self.template.source().position(piece.span.start).line;
                 if piece.precedes_prose() && !atom.derived {
-                    also(&mut self.found.findings[*first], line);
+                    let place = self.template.source().in_file(atom.span);
+                    also(&mut self.found.findings[*first], line, place);
                 }
             }
             Some(None) => {}
@@ -161,7 +166,7 @@ impl Judge<'_> {
 }
 
 /// Adds a line to the lines that a finding speaks for; a few of them are enough to find the rest.
-fn also(finding: &mut Finding, line: usize) {
+fn also(finding: &mut Finding, line: usize, place: Span) {
     const MOST: usize = 5;
     let (said, listed) = match finding.message.split_once(" (also in line ") {
         Some((said, listed)) => (said, listed.trim_end_matches(')')),
@@ -171,6 +176,12 @@ fn also(finding: &mut Finding, line: usize) {
     let new = line.to_string();
     if line == finding.position.line || lines.last() == Some(&new.as_str()) || lines.len() > MOST {
         return;
+    }
+    if lines.len() < MOST {
+        finding.related.push(Related {
+            span: place,
+            message: "it is used here too",
+        });
     }
     lines.push(if lines.len() == MOST { "…" } else { &new });
     finding.message = format!("{said} (also in line {})", lines.join(", "));

@@ -215,3 +215,115 @@ fn chat_templates_in_a_tokenizer_config() {
         .find(|finding| finding.code.as_str() == "HW701");
     assert_eq!(clock.unwrap().position.to_string(), "2:5", "{found:?}");
 }
+
+#[test]
+fn langchain_with_a_conversation() {
+    let chat = |messages: &[&str]| {
+        format!(
+            "{{\"_type\": \"chat\", \"messages\": [\n{}]}}",
+            messages.join(",\n")
+        )
+    };
+    let history = r#"{"variable_name": "chat_history", "optional": true}"#;
+    let human = r#"{"role": "human", "content": "{input}"}"#;
+    let system = |text: &str| format!(r#"{{"role": "system", "content": "RULES{text}"}}"#);
+    let rules = RULES.trim_end();
+    let (clean, clock, documents) = (
+        system(""),
+        system(" It is {now}."),
+        system("\\n\\n{context}"),
+    );
+    for (code, place, bad) in [("HW807", "2:153", &clock), ("HW807", "2:150", &documents)] {
+        check(
+            "prompt.json",
+            code,
+            place,
+            &chat(&[bad, history, human]).replace("RULES", rules),
+            &chat(&[&clean, history, human]).replace("RULES", rules),
+        );
+    }
+    // The answers of tools come behind the question, and what is said last stays the newest turn.
+    let steps = r#"{"variable_name": "agent_scratchpad"}"#;
+    let question = r#"{"role": "human", "content": "It is {now}. {input}"}"#;
+    let text = chat(&[&clean, history, question, steps]).replace("RULES", rules);
+    assert_eq!(findings("prompt.json", &text), []);
+}
+
+#[test]
+fn a_chat_inside_of_a_string() {
+    let chat = "[{\"role\": \"system\", \"content\": \"Now: {{ now }}. RULES\"},\n     {\"role\": \"user\", \"content\": \"{{ question }}\"}]";
+    let good = "[{\"role\": \"system\", \"content\": \"RULES\"},\n     {\"role\": \"user\", \"content\": \"Now: {{ now }}. {{ question }}\"}]";
+    let config = |chat: &str| {
+        let chat = chat.replace("RULES", RULES.trim_end());
+        format!("providers: [x]\nprompts:\n  - |\n    {chat}\n")
+    };
+    check(
+        "promptfooconfig.yaml",
+        "HW201",
+        "4:45",
+        &config(chat),
+        &config(good),
+    );
+}
+
+#[test]
+fn a_chat_with_a_loop_inside_of_a_string() {
+    let text = "providers: [x]\nprompts:\n  - |\n    [\n      {\"role\": \"system\", \"content\": \"You are a polite librarian.\"},\n      {% for completion in _conversation %}\n      {\"role\": \"user\", \"content\": \"{{ completion.input }}\"},\n      {\"role\": \"assistant\", \"content\": \"{{ completion.output }}\"},\n      {% endfor %}\n      {\"role\": \"user\", \"content\": \"{{ question }}\"}\n    ]\n";
+    assert_eq!(findings("promptfooconfig.yaml", text), []);
+    let clock = text.replace("librarian.", "librarian. It is {{ now }}.");
+    let codes: Vec<_> = findings("promptfooconfig.yaml", &clock)
+        .into_iter()
+        .map(|finding| format!("{} {}", finding.code.as_str(), finding.position))
+        .collect();
+    assert_eq!(codes, ["HW807 5:75"]);
+}
+
+#[test]
+fn examples_in_the_file_are_static() {
+    let few_shot = |examples: &str| {
+        format!(
+            "_type: few_shot\nprefix: Write antonyms.\nexample_prompt:\n  template: \"Word: {{input}}\\nAntonym: {{output}}\\n\"\n{examples}suffix: \"Answer with one word and nothing else.\\n{{input}}\"\n"
+        )
+    };
+    let fixed = few_shot("examples:\n  - {input: happy, output: sad}\n");
+    assert_eq!(findings("prompt.yaml", &fixed), []);
+    assert_ne!(findings("prompt.yaml", &few_shot("")), []);
+}
+
+#[test]
+fn what_the_user_says_now_may_be_a_moment() {
+    let body = |system: &str, user: &str| {
+        format!(
+            r#"{{"model": "gpt-4o", "messages": [{{"role": "system", "content": "You are a clerk. {system}"}}, {{"role": "user", "content": "{user}"}}]}}"#
+        )
+    };
+    let moment = "Is it open at 2026-03-01T09:15?";
+    assert_eq!(findings("body.json", &body("Be kind.", moment)), []);
+    assert_eq!(
+        findings("body.json", &body(moment, "Hi"))[0].code.as_str(),
+        "HW212"
+    );
+}
+
+#[test]
+fn tools_that_a_mode_chooses() {
+    check(
+        "a.j2",
+        "HW305",
+        "1:4",
+        "{% if mode == \"plan\" %}{{ read_only_tools | tojson(sort_keys=true) }}{% else %}{{ tools | tojson(sort_keys=true) }}{% endif %}\nRULES",
+        "{{ tools | tojson(sort_keys=true) }}\nRULES{% if mode == \"plan\" %}Only read.{% endif %}",
+    );
+}
+
+#[test]
+fn an_alias_is_judged_once_where_its_text_stands() {
+    let text =
+        "texts: &clerk |\n  Now: {{ now }}\n  RULES\nprompts: [*clerk, *clerk]\nproviders: [x]\n";
+    let found = findings("evals.yaml", &text.replace("RULES", RULES.trim_end()));
+    let places: Vec<_> = found
+        .iter()
+        .map(|finding| format!("{} {}", finding.code.as_str(), finding.position))
+        .collect();
+    assert_eq!(places, ["HW201 2:11"]);
+}

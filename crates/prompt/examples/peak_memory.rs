@@ -23,8 +23,15 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> Result<()> {
     let mixed = [PLAIN, PLAIN, PLAIN, LETTERS].concat();
     let crlf = PLAIN.replace('\n', "\r\n");
+    let spaces = PLAIN.replace('\n', " \n");
     println!("kind    cleaning  signing");
-    for (kind, lines) in [("ascii", PLAIN), ("mixed", &mixed), ("crlf", &crlf)] {
+    let kinds = [
+        ("ascii", PLAIN),
+        ("mixed", &mixed),
+        ("crlf", &crlf),
+        ("spaces", &spaces),
+    ];
+    for (kind, lines) in kinds {
         let text = lines.repeat(BYTES / lines.len());
         let bytes = text.len();
         let chat = Chat::new().system(text).turn(Turn::user("When?"));

@@ -5,7 +5,6 @@ use headwater_signature::BlockSize;
 use crate::{
     Seam, Tokenize, TokenizeError,
     render::{MESSAGE_START, Rendered, Renderer},
-    rungs,
     seam::Seams,
 };
 
@@ -49,6 +48,9 @@ impl StableParts {
     }
 }
 
+/// How many of the newest turns get a rung.
+const NEWEST_TURNS: usize = 4;
+
 /// All borders of a prompt that can have rungs.
 #[derive(Clone, Debug)]
 pub(crate) struct Borders {
@@ -77,7 +79,7 @@ impl Borders {
         let ends = rendered.turns.iter().enumerate().rev();
         let ends = ends.map(|(index, turn)| Ok((index, count(seams, turn.end, next)?)));
         let turns: Vec<_> = ends
-            .take(rungs::NEWEST_TURNS)
+            .take(NEWEST_TURNS)
             .collect::<Result<_, TokenizeError>>()?;
         // An engine computes at least the last token again, so the block it completes is no hit.
         // Nor is the invitation to speak, which the next turn need not repeat.

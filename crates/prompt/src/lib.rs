@@ -139,8 +139,6 @@ mod seam;
 
 mod borders;
 
-mod rungs;
-
 mod affinity;
 
 mod sign;

@@ -250,7 +250,7 @@ impl View<'_> {
         let mut changes = vec![0; self.rendered().pieces.len()];
         for change in self.signed.changes() {
             if let Some(count) = changes.get_mut(change.segment) {
-                *count += 1;
+                *count += change.change.times();
             }
         }
         let pieces = self.rendered().pieces.iter().zip(changes);

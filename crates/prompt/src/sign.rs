@@ -3,14 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use headwater_signature::{BlockSize, Chain, PrefixHash, RouteEcho, Rung, Scheme, Seed, Signature};
+use headwater_signature::{
+    BlockSize, Chain, MAX_EMITTED_RUNGS, PrefixHash, RouteEcho, Rung, Scheme, Seed, Signature,
+    choose_rungs,
+};
 
 use crate::{
     AffinityMode, Align, Prompt, SignError, SignedPrompt, SpecialTokens, Tokenize, Tokens,
     affinity, align,
     borders::{Borders, StableParts},
     render::{Rendered, Renderer},
-    rungs,
     seam::Seams,
     signed::Notes,
 };
@@ -149,7 +151,8 @@ impl Sheet {
         };
         let borders = Borders::find(&seams, &self.rendered, parts, block, count)?;
         let within = borders.floor..=borders.limit;
-        let rungs = name(chain, &rungs::choose(&borders.wanted(block), within));
+        let blocks = choose_rungs(&borders.wanted(block), within, MAX_EMITTED_RUNGS);
+        let rungs = name(chain, &blocks);
         let signature = Signature::new(block, count, seed.fingerprint(), &rungs, options.echo)
             .map_err(SignError::Signature)?;
         let static_blocks = parts.static_end.map_or(0, |border| border.blocks(block));

@@ -65,6 +65,15 @@ fn requests(page: &mut Page, counters: &Counters) {
     }
     page.counter("prompt_tokens_total", &counters.prompt_tokens);
     page.counter("matched_tokens_total", &counters.matched_tokens);
+    page.counter("cache_reports_total", &counters.cache_reports);
+    page.counter(
+        "cache_reported_tokens_total",
+        &counters.cache_reported_tokens,
+    );
+    page.counter(
+        "cache_expected_tokens_total",
+        &counters.cache_expected_tokens,
+    );
     page.family("responses_total", "counter");
     for (class, count) in counters.responses.iter().enumerate().skip(1) {
         let class = format!("{class}xx");

@@ -5,6 +5,7 @@ use hyper::StatusCode;
 
 use crate::admin_answer::{self, Answer, Refusal};
 use crate::config::WorkerConfig;
+use crate::config_whole;
 use crate::member::{Arrival, Origin, Service};
 use crate::model_pool::{self, ModelPool};
 use crate::shared::Shared;
@@ -13,8 +14,15 @@ use crate::shared::Shared;
 pub(crate) fn add(shared: &Shared, query: &str, body: &Bytes) -> Result<Answer, Refusal> {
     let text = str::from_utf8(body)
         .map_err(|_| Refusal::bad_request("the body is not UTF-8; send JSON"))?;
+    if text.trim().is_empty() {
+        let hint = "the body is empty; send a URL or `{url, weight, name}`";
+        return Err(Refusal::bad_request(hint));
+    }
     let worker = WorkerConfig::parse(text, "body")
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
+    if config_whole::is_itself(shared.config.listen, &worker.url) {
+        return Err(Refusal::bad_request(config_whole::ITSELF));
+    }
     let wanted = value_of(query, "pool").unwrap_or_else(|| model_pool::DEFAULT.to_owned());
     let pool = shared.pools().iter().find(|pool| pool.name == wanted);
     let pool = pool.ok_or_else(|| {

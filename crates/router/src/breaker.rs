@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headwater_placement::At;
 
-use crate::config::BreakerConfig;
+use crate::config_failure::BreakerConfig;
 
 /// The breaker of one worker. Time comes in with each question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -255,6 +255,23 @@ impl ClientStream {
         written
     }
 
+    /// Ends a connection whose client has left while its request is served, which costs no memory
+    /// to read to. Within TLS there is nothing to peek at: there the engine reads.
+    fn notice_leaving(&self, cx: &mut Context<'_>) -> io::Result<()> {
+        let Some(stream) = self.stream.plain() else {
+            return Ok(());
+        };
+        if self.client.phase.get() != Phase::Busy || self.client.speaks.get() != Spoken::Http1 {
+            return Ok(());
+        }
+        let mut byte = [0];
+        match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Ready(Ok(0)) => Err(io::ErrorKind::ConnectionAborted.into()),
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Ok(_)) | Poll::Pending => Ok(()),
+        }
+    }
+
     fn refuse_slow_reader(&self) -> io::Result<()> {
         match self.client.phase.get() {
             Phase::SlowReader => Err(io::ErrorKind::TimedOut.into()),
@@ -316,6 +333,8 @@ impl AsyncWrite for ClientStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The engine flushes whenever it has done something, also where nothing is written.
+        self.notice_leaving(cx)?;
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

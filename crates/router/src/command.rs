@@ -14,7 +14,10 @@ use headwater_router::Config;
 #[command(
     name = "headwater-router",
     version,
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    override_usage = "headwater-router --listen <ADDR> --workers <URL,…> [OPTIONS]\n       \
+                      headwater-router --config <FILE>\n       \
+                      headwater-router check --config <FILE>"
 )]
 pub(crate) struct Command {
     #[command(subcommand)]
@@ -30,6 +33,9 @@ enum Check {
         /// The file (YAML or JSON).
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+        /// Leaves out the files that it names (certificates, tokens), which may be elsewhere.
+        #[arg(long)]
+        without_files: bool,
     },
 }
 
@@ -60,6 +66,13 @@ struct SettingsArgs {
     threads: Option<NonZeroUsize>,
 }
 
+/// Whether a check reads the files that a configuration names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    Read,
+    LeftOut,
+}
+
 /// Where the settings come from.
 #[derive(Clone)]
 pub(crate) enum Origin {
@@ -77,13 +90,20 @@ impl Origin {
 }
 
 impl Command {
-    pub(crate) fn is_check(&self) -> bool {
-        self.check.is_some()
+    /// What is to be checked, if nothing is to run.
+    pub(crate) fn check(&self) -> Option<Files> {
+        self.check.as_ref().map(|check| match check {
+            Check::Check {
+                without_files: true,
+                ..
+            } => Files::LeftOut,
+            Check::Check { .. } => Files::Read,
+        })
     }
 
     pub(crate) fn origin(&self) -> Origin {
         let file = match &self.check {
-            Some(Check::Check { config }) => Some(config),
+            Some(Check::Check { config, .. }) => Some(config),
             None => self.settings.config.as_ref(),
         };
         file.map_or(Origin::Arguments, |file| Origin::File(file.clone()))

@@ -3,8 +3,9 @@
 use headwater_placement::Policy;
 use serde::Deserialize;
 
-use crate::config::{PlacementConfig, WorkerConfig};
+use crate::config::WorkerConfig;
 use crate::config_file;
+use crate::config_placement::PlacementConfig;
 use crate::config_value as value;
 
 /// Workers that serve what the rule matches; what no pool matches goes to the others.
@@ -65,6 +66,9 @@ pub struct DiscoverConfig {
     /// The workers' port: required with `dns`; with `service` the first of the slice unless set.
     #[serde(default)]
     pub port: Option<std::num::NonZeroU16>,
+    /// With `service` the name of the port among those of the slice, such as `http`.
+    #[serde(default, deserialize_with = "value::some_port_name")]
+    pub port_name: Option<String>,
     /// The name server as an address and a port; those of `/etc/resolv.conf` unless set.
     #[serde(default, deserialize_with = "value::some_address")]
     pub server: Option<std::net::SocketAddr>,
@@ -105,6 +109,12 @@ impl DiscoverConfig {
         }
         if self.dns.is_some() && self.port.is_none() {
             return Some("has addresses without a port; set `port`");
+        }
+        if self.port_name.is_some() && self.service.is_none() {
+            return Some("names a port without a `service`; give its number as `port`");
+        }
+        if self.port_name.is_some() && self.port.is_some() {
+            return Some("has `port` and `port_name`; leave one of them out");
         }
         if self.srv.is_some() && self.port.is_some() {
             return Some("has a port that the SRV records give; leave it out");

@@ -126,9 +126,12 @@ pub(crate) fn some_collector<'de, D: Deserializer<'de>>(
     from.deserialize_str(Text(|text: &str| {
         let text = text.strip_suffix('/').unwrap_or(text);
         let uri = text.parse::<hyper::Uri>().ok();
-        let usable = uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.path() == "/");
+        let usable = uri.is_some_and(|uri| {
+            let known = matches!(uri.scheme_str(), Some("http" | "https"));
+            known && uri.path() == "/" && uri.query().is_none()
+        }) && WorkerUrl::parse(text).is_ok();
         let problem = || {
-            format!("`{text}` is not a collector; write it as `http://host:4318`, with TLS left to a collector beside the router")
+            format!("`{text}` is not a collector; write it as `http://host:4318` or `https://host:4318`, without a path")
         };
         usable.then(|| Some(text.to_owned())).ok_or_else(problem)
     }))
@@ -158,6 +161,17 @@ pub(crate) fn some_service<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
         let parts = text.split_once('/');
         let usable = parts.is_some_and(|(namespace, name)| part(namespace) && part(name));
         let problem = || format!("`{text}` is not a service; write it as `namespace/name`");
+        usable.then(|| Some(text.to_owned())).ok_or_else(problem)
+    }))
+}
+
+pub(crate) fn some_port_name<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<String>, D::Error> {
+    from.deserialize_str(Text(|text: &str| {
+        let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let usable = (1..=63).contains(&text.len()) && text.bytes().all(known);
+        let problem = || format!("`{text}` is not the name of a port; write it as `http`");
         usable.then(|| Some(text.to_owned())).ok_or_else(problem)
     }))
 }

@@ -1,11 +1,18 @@
 //! What no single setting can tell: settings that do not go together.
 
 use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 
-use crate::config::{Config, PlacementConfig, WorkerConfig};
+use crate::config::{Config, WorkerConfig};
 use crate::config_file::NO_WORKERS;
+use crate::config_placement::PlacementConfig;
 use crate::config_pool::DiscoverConfig;
 use crate::model_pool;
+use crate::worker_url::WorkerUrl;
+
+/// What is said of a worker that is the router itself.
+pub(crate) const ITSELF: &str =
+    "this is where the router itself listens; give the engine's own port";
 
 /// The first thing wrong: the path of the setting, and what to do.
 pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
@@ -17,11 +24,30 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
         let message = "this build cannot follow them; build with the feature `kv-events`";
         return Some(("kv_events".to_owned(), message.to_owned()));
     }
+    if let Some(problem) = of_itself(config) {
+        return Some(problem);
+    }
     let mut seen = Seen::default();
     of_placement("", &config.placement)
         .or_else(|| of_discover("", &config.discover))
         .or_else(|| seen.add("", &config.workers))
         .or_else(|| of_pools(config, &mut seen))
+}
+
+/// A router that is its own worker would ask itself for ever.
+fn of_itself(config: &Config) -> Option<(String, String)> {
+    let mut workers = config.workers.iter();
+    let index = workers.position(|worker| is_itself(config.listen, &worker.url))?;
+    Some((format!("workers[{index}]"), ITSELF.to_owned()))
+}
+
+/// Whether a worker is the router that listens there, as far as its URL tells.
+pub(crate) fn is_itself(listen: SocketAddr, url: &WorkerUrl) -> bool {
+    let host = url.host();
+    let ip = host.parse::<IpAddr>().ok();
+    let local = host == "localhost" || ip.is_some_and(|ip| ip.is_loopback());
+    let same = ip == Some(listen.ip()) || listen.ip().is_unspecified() && local;
+    same && url.port() == listen.port()
 }
 
 fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {

@@ -18,6 +18,11 @@ pub(crate) struct Counters {
     pub(crate) signature_errors: Labelled,
     pub(crate) prompt_tokens: Count,
     pub(crate) matched_tokens: Count,
+    /// Answers that said what the engine had found in its cache, the tokens that it had found,
+    /// and those that had been believed to be there.
+    pub(crate) cache_reports: Count,
+    pub(crate) cache_reported_tokens: Count,
+    pub(crate) cache_expected_tokens: Count,
     /// By the hundreds of the status that the client got.
     pub(crate) responses: [Count; 6],
     pub(crate) retries: Labelled,

@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::config::WorkerConfig;
 use crate::config_pool::DiscoverConfig;
 use crate::dns::{Resolver, Service};
-use crate::kubernetes;
+use crate::endpoint_slices::Wanted;
+use crate::kubernetes::{self, Api};
 use crate::member::Origin;
 use crate::model_pool::PoolId;
 use crate::shared::Shared;
@@ -41,8 +42,9 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
 
 async fn follow(shared: Arc<Shared>, pool: PoolId, origin: Origin, config: DiscoverConfig) {
     if let Some(service) = &config.service {
-        let port = config.port.map(u16::from);
-        return kubernetes::follow(&shared, (pool, origin), service, port).await;
+        let port = Wanted::of_config(&config);
+        let api = || Api::of_pod(service);
+        return kubernetes::follow(&shared, (pool, origin), service, &port, api).await;
     }
     let resolver = Resolver::new(config.server);
     let name = config.name().to_owned();

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::config::WorkerConfig;
+use crate::config_pool::DiscoverConfig;
 use crate::discover::{in_order, url};
 
 /// A list as the API server gives it. Unknown fields are ignored: there are many.
@@ -52,7 +53,28 @@ struct Target {
 
 #[derive(Deserialize)]
 struct Port {
+    name: Option<String>,
     port: Option<u16>,
+}
+
+/// Which port of a pod is its engine's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The first that its slice lists.
+    First,
+    Number(u16),
+    /// The one of this name. A slice has the pods for which the name means the same number.
+    Named(String),
+}
+
+impl Wanted {
+    pub(crate) fn of_config(config: &DiscoverConfig) -> Self {
+        match (config.port, &config.port_name) {
+            (Some(port), _) => Self::Number(port.into()),
+            (None, Some(name)) => Self::Named(name.clone()),
+            (None, None) => Self::First,
+        }
+    }
 }
 
 impl SliceList {
@@ -65,9 +87,9 @@ impl SliceList {
         &self.metadata.resource_version
     }
 
-    /// Every ready pod as a worker, at this port or at the first of its slice. A pod keeps its
+    /// Every ready pod as a worker. A pod keeps its
     /// name, whatever address it gets. IPv6 counts only where there is no IPv4.
-    pub(crate) fn workers(&self, port: Option<u16>) -> Vec<WorkerConfig> {
+    pub(crate) fn workers(&self, port: &Wanted) -> Vec<WorkerConfig> {
         let of_type = |kind: &'static str| {
             let slices = self.items.iter().filter(move |s| s.address_type == kind);
             slices.flat_map(move |slice| slice.workers(port))
@@ -82,9 +104,16 @@ impl SliceList {
 }
 
 impl Slice {
-    fn workers(&self, port: Option<u16>) -> Vec<WorkerConfig> {
-        let first = self.ports.iter().flatten().find_map(|port| port.port);
-        let Some(port) = port.or(first) else {
+    fn workers(&self, wanted: &Wanted) -> Vec<WorkerConfig> {
+        let mut ports = self.ports.iter().flatten();
+        let port = match wanted {
+            Wanted::First => ports.find_map(|port| port.port),
+            Wanted::Number(port) => Some(*port),
+            Wanted::Named(name) => ports
+                .find(|port| port.name.as_ref() == Some(name))
+                .and_then(|port| port.port),
+        };
+        let Some(port) = port else {
             return Vec::new();
         };
         let endpoints = self.endpoints.iter().flatten();
@@ -137,7 +166,7 @@ mod tests {
         ]
     }"#;
 
-    fn check(json: &str, port: Option<u16>, expected: &[(&str, &str)]) {
+    fn check(json: &str, port: &Wanted, expected: &[(&str, &str)]) {
         let list = SliceList::parse(json.as_bytes()).unwrap();
         let workers = list.workers(port);
         let found: Vec<(String, String)> = workers
@@ -155,7 +184,7 @@ mod tests {
     fn ready_pods_are_workers_under_their_names() {
         check(
             LIST,
-            None,
+            &Wanted::First,
             &[
                 ("10.244.2.8:8000", "http://10.244.2.8:8000"),
                 ("engines-0:8000", "http://10.244.1.6:8000"),
@@ -164,7 +193,7 @@ mod tests {
         );
         check(
             &LIST.replace("IPv4", "FQDN"),
-            Some(9),
+            &Wanted::Number(9),
             &[("engines-1:9", "http://[fd00::7]:9")],
         );
         let list = SliceList::parse(LIST.as_bytes()).unwrap();
@@ -172,10 +201,39 @@ mod tests {
     }
 
     #[test]
+    fn a_named_port_is_looked_up_in_each_slice() {
+        // While a rollout renumbers the port, each slice has the pods of one number. A pod may
+        // stand in two slices for a moment.
+        let slice = |pod: &str, port: u16| {
+            format!(
+                r#"{{"addressType": "IPv4", "endpoints": [{{"addresses": ["10.0.0.{pod}"], "targetRef": {{"name": "engines-{pod}"}}}}], "ports": [{{"name": "metrics", "port": 9000}}, {{"name": "http", "port": {port}}}]}}"#
+            )
+        };
+        let slices = [slice("1", 8_000), slice("2", 8_001), slice("1", 8_000)];
+        let list = format!(
+            r#"{{"metadata": {{"resourceVersion": "1"}}, "items": [{}]}}"#,
+            slices.join(",")
+        );
+        check(
+            &list,
+            &Wanted::Named("http".to_owned()),
+            &[
+                ("engines-1:8000", "http://10.0.0.1:8000"),
+                ("engines-2:8001", "http://10.0.0.2:8001"),
+            ],
+        );
+        check(&list, &Wanted::Named("grpc".to_owned()), &[]);
+    }
+
+    #[test]
     fn what_is_no_list_is_an_error() {
         for bad in ["", "{}", "[]", r#"{"metadata": {}, "items": []}"#] {
             assert!(SliceList::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-        check(r#"{"metadata": {"resourceVersion": "1"}}"#, None, &[]);
+        check(
+            r#"{"metadata": {"resourceVersion": "1"}}"#,
+            &Wanted::First,
+            &[],
+        );
     }
 }

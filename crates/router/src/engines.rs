@@ -1,6 +1,6 @@
 //! What engines call their load. Names drift every few months: a new one is one more row.
 
-use crate::exposition::{Sample, samples};
+use crate::exposition::{Sample, samples_called};
 
 /// What the router wants to know of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Reading {
     /// of shares the highest counts.
     pub(crate) fn of(text: &str) -> Self {
         let mut reading = Self::default();
-        for sample in samples(text) {
+        for sample in samples_called(text, is_known) {
             reading.add_cache_size(&sample);
             if !sample.value.is_finite() || sample.value < 0.0 {
                 continue;
@@ -194,6 +194,17 @@ impl Reading {
 )]
 fn whole(value: f64) -> Option<u64> {
     (0.0..=9e15).contains(&value).then(|| value.round() as u64)
+}
+
+/// Whether a name is one of those above.
+fn is_known(found: &str) -> bool {
+    // Nine in ten lines of a page.
+    if found.ends_with("_bucket") {
+        return false;
+    }
+    let sizes = CACHE_SIZES.iter().map(|(name, _, _)| *name);
+    let mut names = NAMES.iter().map(|(_, name)| *name).chain(sizes);
+    names.any(|name| is_called(found, name))
 }
 
 fn is_called(found: &str, name: &str) -> bool {

@@ -66,6 +66,10 @@ fn message_alone(text: &str) -> String {
         text[..*at].chars().all(is_path)
     });
     let text = path_end.map_or(text, |at| &text[at + 2..]);
+    if text.ends_with("found character that cannot start any token") {
+        // Whoever does not know YAML well meets this first.
+        return format!("{text}; indent with spaces, as YAML knows no tabs");
+    }
     text.to_owned()
 }
 
@@ -143,7 +147,8 @@ impl fmt::Display for RouterError {
 impl Error for RouterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Bind { source, .. } | Self::Thread { source } => Some(source),
+            // Its words stand in the message already, before what to do.
+            Self::Bind { .. } | Self::Thread { .. } => None,
             Self::AdminToken { .. } | Self::Placement { .. } | Self::Tls { .. } => None,
         }
     }

@@ -27,6 +27,16 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample<'_>> {
     text.lines().filter_map(sample)
 }
 
+/// The samples whose names are wanted; of the other lines, most of a page, only the names are
+/// read.
+pub fn samples_called(
+    text: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = Sample<'_>> {
+    let is_wanted = move |line: &&str| name_of(line.trim_start()).is_some_and(&wanted);
+    text.lines().filter(is_wanted).filter_map(sample)
+}
+
 impl<'a> Sample<'a> {
     /// The value of a label, if the sample has it.
     #[must_use]
@@ -46,11 +56,8 @@ impl<'a> Sample<'a> {
 
 fn sample(line: &str) -> Option<Sample<'_>> {
     let line = line.trim();
-    let name_end = line.find(|c: char| !is_name(c)).unwrap_or(line.len());
-    let (name, rest) = line.split_at_checked(name_end)?;
-    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
+    let name = name_of(line)?;
+    let rest = line.get(name.len()..)?;
     let (labels, rest) = match rest.trim_start().strip_prefix('{') {
         Some(inside) => {
             let end = closing_brace(inside)?;
@@ -67,8 +74,12 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     })
 }
 
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == ':'
+fn name_of(line: &str) -> Option<&str> {
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':');
+    let end = line.bytes().position(|b| !is_name(&b));
+    let name = line.get(..end.unwrap_or(line.len()))?;
+    let begins = name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    begins.then_some(name)
 }
 
 /// The first `}` outside of quotes.
@@ -163,6 +174,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_wanted_is_read_as_before(text in "([a-z_:]{0,3}(\\{a=\"[a-z}\"]{0,2}\\})? [0-9.]{0,3}\n){0,6}") {
+            let wanted = |name: &str| name.contains('a');
+            let all = samples(&text).filter(|sample| wanted(sample.name));
+            let some = samples_called(&text, wanted);
+            prop_assert!(all.eq(some));
+        }
+
         #[test]
         fn no_text_stops_the_reader(text in "\\PC*|([a-z_:]{1,3}[{]?[a-z=\"\\\\,}]{0,9} [0-9.eN+-]{0,4}\n?){0,5}") {
             for sample in samples(&text) {

@@ -1,6 +1,5 @@
 //! What goes wrong with one request: whose fault it is, whether to try again, what to answer.
 
-use std::error::Error as _;
 use std::io;
 
 use headwater_placement::NoWorker;
@@ -32,6 +31,8 @@ pub(crate) enum Fault {
     Ambiguous,
     /// No `Host`, or several.
     Host,
+    /// What the request line names is no path.
+    Target,
     /// The body is encoded for transfer in a way that this proxy does not know.
     Coding,
     /// The client expects something else than 100.
@@ -68,36 +69,13 @@ impl Fault {
         }
     }
 
-    /// The fault behind an exchange that failed before the answer's head.
-    pub(crate) fn of_exchange(
-        error: &hyper::Error,
-        connection: Connection,
-        body: impl FnOnce() -> Self,
-    ) -> Self {
-        if error.is_user() {
-            // The body that was being sent came from the client.
-            return body();
-        }
-        let cut = error.is_incomplete_message()
-            || error.is_canceled()
-            || error.is_closed()
-            || error
-                .source()
-                .is_some_and(<dyn std::error::Error>::is::<io::Error>);
-        match connection {
-            Connection::Shared => Self::StaleConnection,
-            Connection::Kept if cut => Self::StaleConnection,
-            Connection::Fresh if cut => Self::Closed,
-            Connection::Kept | Connection::Fresh => Self::Garbled,
-        }
-    }
-
     pub(crate) fn side(self) -> Side {
         match self {
             Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
             Self::Closed | Self::Garbled | Self::Late => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
-            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Side::Client,
+            Self::Host | Self::Target | Self::Coding => Side::Client,
+            Self::Expectation | Self::Upgrade => Side::Client,
             Self::NoWorker(_) => Side::Ours,
         }
     }
@@ -109,7 +87,8 @@ impl Fault {
                 Again::Elsewhere
             }
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
-            Self::Host | Self::Coding | Self::Expectation | Self::Upgrade => Again::Never,
+            Self::Host | Self::Target | Self::Coding => Again::Never,
+            Self::Expectation | Self::Upgrade => Again::Never,
             Self::NoWorker(_) => Again::Never,
         }
     }
@@ -121,7 +100,9 @@ impl Fault {
                 StatusCode::BAD_GATEWAY
             }
             Self::Late => StatusCode::GATEWAY_TIMEOUT,
-            Self::ClientBody | Self::Ambiguous | Self::Host => StatusCode::BAD_REQUEST,
+            Self::ClientBody | Self::Ambiguous | Self::Host | Self::Target => {
+                StatusCode::BAD_REQUEST
+            }
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
@@ -134,6 +115,7 @@ impl Fault {
         let lost = [
             Self::Ambiguous,
             Self::Host,
+            Self::Target,
             Self::Coding,
             Self::TooLarge,
             Self::SlowBody,
@@ -155,6 +137,7 @@ impl Fault {
             Self::SlowBody => "slow_body",
             Self::Ambiguous => "ambiguous_head",
             Self::Host => "host",
+            Self::Target => "target",
             Self::Coding => "transfer_coding",
             Self::Expectation => "expectation",
             Self::NoWorker(why) => why.as_str(),
@@ -178,6 +161,7 @@ impl Fault {
                 "the request's head can be read in two ways; send a length or chunks, not both, and end lines with CR LF"
             }
             Self::Host => "the request must name its host once",
+            Self::Target => "the request line must name a path that begins with `/`",
             Self::Coding => "the only transfer coding that this router knows is `chunked`",
             Self::Expectation => "the only expectation that this router meets is `100-continue`",
             Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
@@ -188,15 +172,6 @@ impl Fault {
             Self::Upgrade => "this router passes no tunnels and no protocol upgrades on",
         }
     }
-}
-
-/// Whether a connection had carried a request before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Connection {
-    Fresh,
-    Kept,
-    /// It carries others at the same time, and ends by an error of its own.
-    Shared,
 }
 
 #[cfg(test)]
@@ -217,6 +192,7 @@ mod tests {
             Fault::SlowBody,
             Fault::Ambiguous,
             Fault::Host,
+            Fault::Target,
             Fault::Coding,
             Fault::Expectation,
             Fault::NoWorker(NoWorker::Empty),

@@ -39,9 +39,18 @@ impl HeadScan {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {
             let (line, after) = rest.split_at(end);
-            self.extend(line);
             rest = after.get(1..).unwrap_or_default();
-            if self.end_line(line) == Line::LastOfHead {
+            let ended = if self.line_bytes == 0 {
+                // Nearly always: the line has come in one piece.
+                self.end_line(line.len(), line.last() == Some(&b'\r'), line, line)
+            } else {
+                self.extend(line);
+                let start = self.start;
+                let start = start.get(..self.line_bytes).unwrap_or(&start);
+                let length = std::mem::take(&mut self.line_bytes);
+                self.end_line(length, self.last == b'\r', start, line)
+            };
+            if ended == Line::LastOfHead {
                 return Some(self.verdict());
             }
         }
@@ -58,11 +67,11 @@ impl HeadScan {
         self.last = bytes.last().copied().unwrap_or(self.last);
     }
 
-    fn end_line(&mut self, piece: &[u8]) -> Line {
-        let length = std::mem::take(&mut self.line_bytes);
-        let bare = length == 0 || self.last != b'\r';
-        self.has_bare_end |= bare;
-        if length == usize::from(!bare) {
+    /// Looks at a line of a length, with a carriage return at its end or not, by its start and
+    /// by its last piece.
+    fn end_line(&mut self, length: usize, returns: bool, start: &[u8], piece: &[u8]) -> Line {
+        self.has_bare_end |= !returns;
+        if length == usize::from(returns) {
             // Empty lines before a request are allowed.
             return if self.has_request_line {
                 Line::LastOfHead
@@ -77,12 +86,14 @@ impl HeadScan {
             return Line::Another;
         }
         let starts = |name: &[u8]| {
-            let start = self.start.get(..name.len().min(length));
+            let start = start.get(..name.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(name))
         };
-        let (coding, of_length) = (starts(b"transfer-encoding:"), starts(b"content-length:"));
-        self.has_coding |= coding;
-        self.has_length |= of_length;
+        match start.first() {
+            Some(b't' | b'T') => self.has_coding |= starts(b"transfer-encoding:"),
+            Some(b'c' | b'C') => self.has_length |= starts(b"content-length:"),
+            _ => {}
+        }
         Line::Another
     }
 

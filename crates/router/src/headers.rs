@@ -1,10 +1,12 @@
 //! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
 
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
+    UPGRADE,
 };
-use hyper::{Uri, Version};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Uri, Version};
 
 use crate::fault::Fault;
 
@@ -31,7 +33,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named = named_by_connection(headers);
     // One walk finds what to remove: looking for eight names costs more than most requests need.
     let mut present = [false; HOPS];
-    for name in headers.keys() {
+    for name in headers.keys().filter(|name| may_be_of_hop(name)) {
         if let Some(index) = HOP_BY_HOP.iter().position(|hop| hop == name)
             && let Some(flag) = present.get_mut(index)
         {
@@ -44,6 +46,19 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in named {
         headers.remove(name);
     }
+}
+
+/// Whether a name begins as one of `HOP_BY_HOP` does: most names need no further look.
+fn may_be_of_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str().as_bytes(),
+        [b'c', b'o', b'n', b'n', ..]
+            | [b'k', b'e', ..]
+            | [b'p', b'r', ..]
+            | [b't', b'e']
+            | [b't', b'r', ..]
+            | [b'u', b'p', ..]
+    )
 }
 
 /// What `Connection` names beyond its own words. Framing and the host cannot be named away:
@@ -70,11 +85,36 @@ pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
     headers.get_all(UPGRADE).iter().any(|value| !h2c(value))
 }
 
+/// Whether an answer's text may say what an engine had cached: JSON or events, not compressed.
+pub(crate) fn may_tell_usage(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    let is = |name: &[u8]| {
+        let start = kind.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let readable = is(b"application/json") || is(b"text/event-stream");
+    readable && !headers.contains_key(CONTENT_ENCODING)
+}
+
 /// Removes an expectation that this router has met itself.
 pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
     let met = |value: HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     let is_met = headers.remove(EXPECT).is_none_or(met);
     is_met.then_some(()).ok_or(Fault::Expectation)
+}
+
+/// Refuses a request line that names nothing that a worker could look up: a host alone, or `*`
+/// where it means nothing.
+pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
+    let usable = match uri.path_and_query().map(PathAndQuery::as_str) {
+        Some("*") => method == Method::OPTIONS,
+        Some(path) => path.starts_with(['/', '?']),
+        // What it names is a host, for a tunnel: refused for what it is.
+        None => method == Method::CONNECT,
+    };
+    usable.then_some(()).ok_or(Fault::Target)
 }
 
 /// Refuses heads that workers or proxies could read in another way than this router does.
@@ -167,6 +207,11 @@ mod tests {
             ],
             &["content-length", "host"],
         );
+    }
+
+    #[test]
+    fn every_name_of_one_hop_gets_a_look() {
+        assert!(HOP_BY_HOP.iter().all(may_be_of_hop));
     }
 
     #[test]

@@ -45,21 +45,46 @@ impl InFlight {
 
     /// The first byte of an answer came.
     pub(crate) fn first_byte(&mut self) {
-        if self.stage != Stage::Waiting {
-            return;
+        if self.stage == Stage::Waiting {
+            self.stage = Stage::Streaming;
+            let (worker, request) = (self.worker, self.request);
+            self.began_at(Instant::now(), &[Event::FirstByte { worker, request }]);
         }
-        self.stage = Stage::Streaming;
-        let (worker, request) = (self.worker, self.request);
-        self.shared
-            .observe(self.pool, &Event::FirstByte { worker, request });
+    }
+
+    fn began_at(&self, moment: Instant, events: &[Event<'_>]) {
+        self.shared.observe_at(moment, self.pool, events);
+        let took = moment.saturating_duration_since(self.began);
         let histogram = &self.shared.counters.first_byte_time;
-        histogram.add(self.began.elapsed(), &FIRST_BYTE_BOUNDS_MICROS);
+        histogram.add(took, &FIRST_BYTE_BOUNDS_MICROS);
+    }
+
+    /// The engine said how many tokens of the prompt it had found in its cache.
+    pub(crate) fn cached(&mut self, tokens: u32) {
+        // Placement asks what came first.
+        self.first_byte();
+        if self.stage == Stage::Streaming {
+            let (worker, request) = (self.worker, self.request);
+            let cached = Event::Cached {
+                worker,
+                request,
+                tokens,
+            };
+            self.shared.observe(self.pool, &cached);
+        }
     }
 
     /// The answer ended well.
     pub(crate) fn finish(&mut self) {
         let (worker, request) = (self.worker, self.request);
-        self.end(&Event::Finished { worker, request });
+        let finished = Event::Finished { worker, request };
+        if self.stage == Stage::Waiting {
+            // All of it came at once: one look at the clock, one lock.
+            self.stage = Stage::Ended;
+            let first = Event::FirstByte { worker, request };
+            return self.began_at(Instant::now(), &[first, finished]);
+        }
+        self.end(&finished);
     }
 
     /// It ended badly, or was no answer to the prompt.
@@ -269,8 +294,12 @@ mod tests {
                 for step in steps {
                     world.step(step).await;
                 }
-                world.at_workers.clear();
+                // First those who still wait: what ends at a worker calls them.
                 world.held.clear();
+                for (_, view) in world.shared.roster(PoolId::default()).views() {
+                    assert_eq!(view.held, 0);
+                }
+                world.at_workers.clear();
                 for (_, view) in world.shared.roster(PoolId::default()).views() {
                     assert_eq!((view.in_flight, view.uncached_tokens, view.held), (0, 0, 0));
                 }

@@ -28,24 +28,33 @@
 mod router;
 
 mod answer;
+mod answer_body;
+mod answer_head;
 mod breaker;
+mod channel;
+mod chunks;
 mod client;
+mod come;
 mod dial;
+mod exchange;
 mod fault;
 mod head_scan;
 mod headers;
 mod held;
 mod inflight;
 mod key;
+mod line;
 mod pool;
 mod proxy;
 mod relay;
+mod request_head;
 mod retry;
 mod serve;
 mod spoken;
 mod tls;
 mod transport;
 mod upload;
+pub mod usage;
 
 mod counters;
 mod endpoint;
@@ -67,6 +76,7 @@ mod admin_workers;
 mod status;
 mod status_feed;
 
+mod collector;
 mod telemetry;
 mod telemetry_out;
 mod trace_context;
@@ -87,7 +97,10 @@ mod resolv_conf;
 mod watch;
 
 mod config;
+mod config_failure;
 mod config_file;
+mod config_limits;
+mod config_placement;
 mod config_pool;
 mod config_telemetry;
 mod config_value;
@@ -96,12 +109,12 @@ mod error;
 mod listen;
 mod worker_url;
 
-pub use config::{
-    BodyKey, BreakerConfig, Config, HealthConfig, HoldConfig, LimitsConfig, MetricsConfig, On429,
-    PlacementConfig, RetryConfig, TlsConfig, WorkerConfig, WorkerTlsConfig,
-};
+pub use config::{BodyKey, Config, WorkerConfig};
+pub use config_failure::{BreakerConfig, HealthConfig, On429, RetryConfig};
+pub use config_limits::{LimitsConfig, TlsConfig, WorkerTlsConfig};
+pub use config_placement::{HoldConfig, PlacementConfig};
 pub use config_pool::{DiscoverConfig, PoolConfig, PoolRule};
-pub use config_telemetry::{KvEventsConfig, RequestLogConfig, TracesConfig};
+pub use config_telemetry::{KvEventsConfig, MetricsConfig, RequestLogConfig, TracesConfig};
 pub use error::{ConfigError, RouterError};
 pub use router::{Handle, Router};
 pub use worker_url::{Scheme, WorkerUrl};

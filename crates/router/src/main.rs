@@ -4,6 +4,7 @@ mod command;
 mod signals;
 mod watched_file;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -11,7 +12,10 @@ use clap::Parser;
 use headwater_router::Router;
 use tracing_subscriber::EnvFilter;
 
-use command::{Command, Origin};
+use command::{Command, Files, Origin};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -29,22 +33,19 @@ fn run(command: Command) -> anyhow::Result<()> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Colours are for people, not for files and collectors.
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     let origin = command.origin();
     let config = command.config()?;
-    if command.is_check() {
-        println!(
-            "{} is fine: {} workers",
-            origin.name(),
-            config.workers.len()
-        );
+    let summary = config.to_string();
+    if let Some(files) = command.check() {
+        if files == Files::Read {
+            Router::check(&config)?;
+        }
+        println!("{} is fine: {summary}", origin.name());
         return Ok(());
     }
-    let summary = format!(
-        "{} workers, policy {}",
-        config.workers.len(),
-        config.policy.as_str()
-    );
     let router = Router::bind(config)?;
     let admin = match router.admin_addr() {
         Some(address) => format!("admin on http://{address}"),

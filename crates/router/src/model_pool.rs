@@ -1,7 +1,10 @@
 //! Workers of one model: which requests are theirs, and a roster of their own.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use headwater_placement::Settings;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request;
 
@@ -34,14 +37,14 @@ struct Rule {
 impl ModelPool {
     /// Every pool of a configuration, the default one first.
     pub(crate) fn of_config(config: &Config) -> Result<Vec<Self>, RouterError> {
-        let settings = config.placement_settings();
+        let settings = unpredictable(config.placement_settings());
         let mut pools = vec![Self {
             name: DEFAULT.to_owned(),
             rule: Rule::default(),
             roster: Mutex::new(Roster::new(settings, PoolId(0))?),
         }];
         for (index, pool) in config.pools.iter().enumerate() {
-            let settings = config.settings_of(pool);
+            let settings = unpredictable(config.settings_of(pool));
             pools.push(Self {
                 name: pool.name.clone(),
                 rule: Rule::of(pool),
@@ -58,6 +61,16 @@ impl ModelPool {
 
     pub(crate) fn takes(&self, head: &request::Parts) -> bool {
         self.rule.holds(head)
+    }
+}
+
+/// Draws where the names that clients choose lie in the table of beliefs, so that nobody can aim
+/// at one spot of it. Nothing else hangs on this number: homes and ties go by hashes that are the
+/// same in every router.
+fn unpredictable(settings: Settings) -> Settings {
+    Settings {
+        table_seed: RandomState::new().build_hasher().finish(),
+        ..settings
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Probe {
     shared: Arc<Shared>,
     endpoint: Arc<Endpoint>,
     path: Uri,
+    patience: Duration,
     sender: Option<http1::SendRequest<Empty<Bytes>>>,
 }
 
@@ -35,20 +36,22 @@ pub(crate) enum NoAnswer {
     Failed,
 }
 
-/// Long: a busy engine answers late, and late is not dead.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("headwater-router/", env!("CARGO_PKG_VERSION")));
 
 impl Probe {
-    pub(crate) fn new(shared: Arc<Shared>, endpoint: Arc<Endpoint>, path: &str) -> Self {
+    pub(crate) fn new(
+        (shared, endpoint): (Arc<Shared>, Arc<Endpoint>),
+        path: &str,
+        patience: Duration,
+    ) -> Self {
         Self {
             shared,
             endpoint,
             path: path.parse().unwrap_or_default(),
+            patience,
             sender: None,
         }
     }
@@ -105,7 +108,7 @@ impl Probe {
             let body = body.collect().await.map_err(|_| ())?;
             Ok((status, body.to_bytes()))
         };
-        let answer = timeout(PATIENCE, answer)
+        let answer = timeout(self.patience, answer)
             .await
             .map_err(|_| NoAnswer::Silent)?;
         if answer.is_ok() {

@@ -14,28 +14,28 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::answer;
+use crate::answer_body::AnswerBody;
 use crate::breaker::Verdict;
+use crate::channel::{Channel, Connection};
 use crate::client::Turn;
-use crate::config::{BodyKey, On429};
+use crate::config::BodyKey;
+use crate::config_failure::On429;
 use crate::endpoint::Endpoint;
-use crate::fault::{Again, Connection, Fault};
+use crate::fault::{Again, Fault};
 use crate::head_scan::Head;
 use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
-use crate::load_header;
+use crate::load_header::{self, Asked};
 use crate::member::Health;
 use crate::model_pool::PoolId;
-use crate::pool::{Channel, Pool};
-use crate::relay::{Answer, Download, Relay};
+use crate::pool::Pool;
+use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
-
-/// Read of a body while its request is held.
-const HELD_BODY_BYTES: usize = 1 << 20;
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
@@ -52,6 +52,8 @@ type Answered = (response::Parts, Box<Relay>);
 struct Outgoing {
     head: request::Parts,
     upload: Upload,
+    /// Whether workers are asked for their load, and by whom.
+    asked: Option<Asked>,
 }
 
 /// How one worker took a request.
@@ -100,7 +102,13 @@ impl Proxy {
         let key = self.key(&head, &upload).await?;
         let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
-        let outgoing = Outgoing { head, upload };
+        let asks = self.shared.config.metrics.response_header;
+        let asked = asks.then(|| load_header::ask(&mut head.headers));
+        let outgoing = Outgoing {
+            head,
+            upload,
+            asked,
+        };
 
         let mut tried: Vec<WorkerId> = Vec::new();
         // What the client gets if no further worker does better: a worker's own refusal rather
@@ -149,7 +157,7 @@ impl Proxy {
         Box::pin(async move {
             tokio::select! {
                 found = held.turn() => found.map_err(Fault::NoWorker),
-                fault = upload.read_ahead(HELD_BODY_BYTES) => Err(fault),
+                fault = upload.read_ahead(&self.shared.held_room) => Err(fault),
             }
         })
         .await
@@ -158,7 +166,7 @@ impl Proxy {
     /// Tries one worker.
     async fn attempt(&self, placed: &Placed, mut guard: InFlight, outgoing: &Outgoing) -> Outcome {
         let endpoint = &placed.endpoint;
-        let (channel, response) = match self.exchange(endpoint, outgoing).await {
+        let (head, body) = match self.exchange(endpoint, outgoing).await {
             Ok(answer) => answer,
             Err(fault) => {
                 guard.fail();
@@ -166,27 +174,27 @@ impl Proxy {
                 return Outcome::Failed(fault);
             }
         };
-        self.learn(endpoint, verdict_of(response.status()), "status_5xx");
-        if has_enough(response.status()) && !endpoint.press(true) {
-            self.shared.press(endpoint, retry_after(response.headers()));
+        self.learn(endpoint, verdict_of(head.status), "status_5xx");
+        if has_enough(head.status) && !endpoint.press(true) {
+            self.shared.press(endpoint, retry_after(&head.headers));
         }
-        let cause = self.retry_status(response.status());
+        let cause = self.retry_status(head.status);
         if cause.is_some() {
             // Its place is free from now on, even if nobody else takes the request.
             guard.fail();
         }
-        let (parts, body) = response.into_parts();
         let relay = Box::new(Relay {
-            body,
-            answer: answer_of(parts.status),
+            tail: self.tail_of(&head, placed),
+            body: Some(body),
+            cut: None,
+            cached_tokens: None,
+            answer: answer_of(head.status),
             guard,
-            channel: Some(channel),
-            upload: outgoing.upload.clone(),
             endpoint: Arc::clone(endpoint),
             shared: Arc::clone(&self.shared),
             pool: Rc::clone(&self.pool),
         });
-        let answered = (make_answer(parts, placed), relay);
+        let answered = (make_answer(head, placed), relay);
         match cause {
             None => {
                 outgoing.upload.forget();
@@ -194,6 +202,12 @@ impl Proxy {
             }
             Some(cause) => Outcome::Declined(answered, cause),
         }
+    }
+
+    /// Where an answer's end is kept, if it may say what its engine had cached.
+    fn tail_of(&self, head: &response::Parts, placed: &Placed) -> Option<Box<Tail>> {
+        let wanted = self.shared.config.metrics.cached_tokens && head.status.is_success();
+        (wanted && headers::may_tell_usage(&head.headers)).then(|| Tail::new(placed.matched_tokens))
     }
 
     async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {
@@ -213,7 +227,7 @@ impl Proxy {
         &self,
         endpoint: &Endpoint,
         outgoing: &Outgoing,
-    ) -> Result<(Channel, Response<Incoming>), Fault> {
+    ) -> Result<(response::Parts, AnswerBody), Fault> {
         if let Some(channel) = self.pool.take(endpoint).await {
             let sent = self
                 .send(channel, Connection::Kept, endpoint, outgoing)
@@ -234,31 +248,20 @@ impl Proxy {
 
     async fn send(
         &self,
-        mut channel: Channel,
+        channel: Channel,
         connection: Connection,
         endpoint: &Endpoint,
         outgoing: &Outgoing,
-    ) -> Result<(Channel, Response<Incoming>), Fault> {
-        let mut request = Request::new(outgoing.upload.attempt());
-        *request.method_mut() = outgoing.head.method.clone();
-        *request.uri_mut() = outgoing.head.uri.clone();
-        *request.headers_mut() = outgoing.head.headers.clone();
-        let wanted = self.shared.config.metrics.response_header;
-        let asked = wanted.then(|| load_header::ask(request.headers_mut()));
-        let sent = self.in_time(channel.send(request, endpoint)).await?;
-        let connection = match connection {
-            Connection::Kept if channel.is_shared() => Connection::Shared,
-            connection => connection,
-        };
-        let mut response = sent
-            .map_err(|error| Fault::of_exchange(&error, connection, || outgoing.upload.fault()))?;
+    ) -> Result<(response::Parts, AnswerBody), Fault> {
+        let sent = channel.send(&outgoing.head, &outgoing.upload, endpoint, connection);
+        let (mut head, body) = self.in_time(sent).await??;
         endpoint.answered(self.shared.now());
-        if let Some(asked) = asked
-            && let Some(load) = load_header::take(response.headers_mut(), asked)
+        if let Some(asked) = outgoing.asked
+            && let Some(load) = load_header::take(&mut head.headers, asked)
         {
             self.shared.told_load(endpoint, load);
         }
-        Ok((channel, response))
+        Ok((head, body))
     }
 
     /// Waits for the head of an answer, for as long as is allowed.
@@ -338,6 +341,7 @@ fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
         return Err(Fault::Ambiguous);
     }
     headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    headers::refuse_target(&head.method, &head.uri)?;
     if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
         return Err(Fault::Upgrade);
     }
@@ -399,7 +403,7 @@ fn make_answer(mut head: response::Parts, placed: &Placed) -> response::Parts {
         matched_tokens: placed.matched_tokens,
         reason: placed.reason.as_str(),
     };
-    if let Ok(value) = HeaderValue::try_from(route.to_string()) {
+    if let Ok(value) = HeaderValue::try_from(route.header()) {
         head.headers.insert(ROUTE, value);
     }
     head

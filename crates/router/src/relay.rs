@@ -7,21 +7,24 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 
+use crate::answer_body::AnswerBody;
 use crate::breaker::Verdict;
 use crate::client::Turn;
 use crate::endpoint::Endpoint;
+use crate::exchange::Cut;
 use crate::inflight::InFlight;
-use crate::pool::{Channel, Pool};
+use crate::pool::Pool;
 use crate::shared::Shared;
-use crate::upload::Upload;
+use crate::telemetry::Ending;
+use crate::usage::UsageTail;
 
 /// The body of what a client gets.
 pub(crate) struct Download {
     from: From,
     /// The client's turn lasts until its answer is through.
-    _turn: Turn,
+    turn: Turn,
 }
 
 enum From {
@@ -31,14 +34,33 @@ enum From {
 
 /// A worker's answer as it comes.
 pub(crate) struct Relay {
-    pub(crate) body: Incoming,
+    /// Nothing once it has come to its end, or was cut.
+    pub(crate) body: Option<AnswerBody>,
+    pub(crate) cut: Option<Cut>,
     pub(crate) answer: Answer,
+    pub(crate) cached_tokens: Option<u32>,
+    /// Of an answer that may say what was cached, its end.
+    pub(crate) tail: Option<Box<Tail>>,
     pub(crate) guard: InFlight,
-    pub(crate) channel: Option<Channel>,
-    pub(crate) upload: Upload,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) pool: Rc<Pool>,
+}
+
+/// What is kept of an answer to learn what its engine had cached.
+pub(crate) struct Tail {
+    usage: UsageTail,
+    /// Tokens that the worker was believed to hold.
+    expected_tokens: u32,
+}
+
+impl Tail {
+    pub(crate) fn new(expected_tokens: u32) -> Box<Self> {
+        Box::new(Self {
+            usage: UsageTail::default(),
+            expected_tokens,
+        })
+    }
 }
 
 /// Whether the worker answered the prompt or refused it, which leaves nothing in its cache.
@@ -52,14 +74,14 @@ impl Download {
     pub(crate) fn of_worker(relay: Box<Relay>, turn: Turn) -> Self {
         Self {
             from: From::Worker(relay),
-            _turn: turn,
+            turn,
         }
     }
 
     pub(crate) fn of_router(text: Bytes, turn: Turn) -> Self {
         Self {
             from: From::Router(Full::new(text)),
-            _turn: turn,
+            turn,
         }
     }
 }
@@ -71,12 +93,29 @@ impl Relay {
         }
     }
 
+    /// Nobody will poll again. A body without content never was.
+    fn close(&mut self) {
+        if self.is_end_stream() {
+            self.end();
+        }
+    }
+
+    /// How it ended, or did until now.
+    fn ending(&self) -> Ending {
+        match self.cut {
+            Some(Cut::ByWorker) => Ending::WorkerCut,
+            None if self.body.is_none() => Ending::Complete,
+            None if self.shared.is_over() => Ending::RouterStopped,
+            Some(_) | None => Ending::ClientGone,
+        }
+    }
+
     /// All of it has come: the request is over and its connection free.
     fn end(&mut self) {
-        let Some(channel) = self.channel.take() else {
+        let Some(body) = self.body.take() else {
             return;
         };
-        self.first_byte();
+        self.learn_cached();
         match self.answer {
             Answer::Given => {
                 self.guard.finish();
@@ -86,59 +125,114 @@ impl Relay {
             }
             Answer::Refused => self.guard.fail(),
         }
-        // While the client still sends, the connection cannot carry another request.
-        if self.upload.is_complete() {
+        if let Some(channel) = body.into_channel() {
             self.pool.put(&self.endpoint, channel);
         }
     }
 
-    /// The worker broke off: the client must see that the answer is not whole.
-    fn cut(&mut self) {
-        self.channel = None;
-        self.guard.fail();
-        self.shared.counters.upstream_errors.add("cut_short");
-        self.endpoint.cut();
-        self.shared
-            .learn(&self.endpoint, Verdict::Failed, "cut_short");
+    fn learn_cached(&mut self) {
+        let Some(tail) = self.tail.take() else {
+            return;
+        };
+        self.first_byte();
+        if let Some(tokens) = tail.usage.cached_tokens() {
+            self.guard.cached(tokens);
+            self.cached_tokens = Some(tokens);
+            let counters = &self.shared.counters;
+            counters.cache_reports.add(1);
+            counters.cache_reported_tokens.add(tokens.into());
+            let expected = tail.expected_tokens;
+            counters.cache_expected_tokens.add(expected.into());
+        }
     }
 
-    fn poll_frame(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
+    /// It broke off: the client must see that the answer is not whole.
+    fn break_off(&mut self, cut: Cut) {
+        self.body = None;
+        self.cut = Some(cut);
+        self.guard.fail();
+        if cut == Cut::ByWorker {
+            self.shared.counters.upstream_errors.add("cut_short");
+            self.endpoint.cut();
+            self.shared
+                .learn(&self.endpoint, Verdict::Failed, "cut_short");
+        }
+    }
+
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(self.cut.map(Err));
+        };
+        let polled = body.poll_frame(cx);
         match &polled {
             Poll::Pending => {}
-            Poll::Ready(Some(Ok(_))) => {
-                self.first_byte();
-                if self.body.is_end_stream() {
+            Poll::Ready(Some(Ok(frame))) => {
+                let ended = body.is_end_stream();
+                if let Some(tail) = &mut self.tail
+                    && let Some(data) = frame.data_ref()
+                {
+                    tail.usage.push(data);
+                }
+                if ended {
                     self.end();
+                } else {
+                    self.first_byte();
                 }
             }
-            Poll::Ready(Some(Err(_))) => self.cut(),
+            Poll::Ready(Some(Err(cut))) => {
+                self.break_off(*cut);
+                // Told at once, it would take what came before with it, even the head.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             Poll::Ready(None) => self.end(),
         }
         polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let ended = self.body.as_ref().is_none_or(AnswerBody::is_end_stream);
+        ended && self.cut.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body
+            .as_ref()
+            .map_or_else(SizeHint::new, AnswerBody::size_hint)
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // A body without content is never polled.
-        if self.body.is_end_stream() {
-            self.end();
-        }
+        self.close();
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        let Some(telling) = &mut self.turn.telling else {
+            return;
+        };
+        let (ending, cached_tokens) = match &mut self.from {
+            From::Worker(relay) => {
+                relay.close();
+                (relay.ending(), relay.cached_tokens)
+            }
+            From::Router(text) if text.is_end_stream() => (Ending::Complete, None),
+            From::Router(_) => (Ending::ClientGone, None),
+        };
+        telling.ended(ending, cached_tokens);
     }
 }
 
 impl Body for Download {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Cut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match &mut self.from {
             From::Worker(relay) => relay.poll_frame(cx),
             From::Router(text) => Pin::new(text)
@@ -149,14 +243,14 @@ impl Body for Download {
 
     fn is_end_stream(&self) -> bool {
         match &self.from {
-            From::Worker(relay) => relay.body.is_end_stream(),
+            From::Worker(relay) => relay.is_end_stream(),
             From::Router(text) => text.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.from {
-            From::Worker(relay) => relay.body.size_hint(),
+            From::Worker(relay) => relay.size_hint(),
             From::Router(text) => text.size_hint(),
         }
     }

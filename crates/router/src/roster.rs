@@ -1,8 +1,10 @@
 //! The workers known now: what placement believes of them and how each is, under one lock.
 
+mod membership;
+mod suspicion;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use headwater_placement::{
     At, Decision, Event, Fleet, Generation, Handover, NoWorker, Reason, Report, Request, RequestId,
@@ -11,15 +13,13 @@ use headwater_placement::{
 use headwater_signature::RouteTag;
 use tokio::sync::oneshot;
 
-use crate::breaker::{Breaker, Verdict};
-use crate::config::{BreakerConfig, WorkerConfig};
 use crate::endpoint::Endpoint;
 use crate::engines::{Reading, Signal};
 use crate::error::RouterError;
 use crate::held::{Asked, Waiter, Waiters};
 use crate::hottest::{HotPrefix, Hottest};
 use crate::load_header::Load;
-use crate::member::{Arrival, BreakerChange, Health, Member, Origin, Scrape, Service};
+use crate::member::{Health, Member, Scrape};
 use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
@@ -168,104 +168,6 @@ impl Roster {
         }
     }
 
-    /// Makes the list the one that `origin` knows: adds, removes, changes weights. Gives the
-    /// names that another origin has already.
-    pub(crate) fn set_workers(
-        &mut self,
-        at: At,
-        origin: Origin,
-        workers: &[WorkerConfig],
-        arrival: Arrival,
-    ) -> Vec<String> {
-        let stays = |member: &Member| {
-            let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
-            workers
-                .iter()
-                .find(same)
-                .is_some_and(|w| w.url == member.endpoint.url)
-        };
-        let own = |member: &&Member| member.origin == origin;
-        let gone: Vec<String> = self
-            .members
-            .values()
-            .filter(own)
-            .filter(|member| !stays(member))
-            .map(|member| member.endpoint.name.clone())
-            .collect();
-        for name in gone {
-            self.leave(at, &name);
-        }
-        let joins = |config: &&WorkerConfig| !self.join(at, origin, config, arrival);
-        let taken = workers.iter().filter(joins);
-        taken.map(|config| config.name.clone()).collect()
-    }
-
-    /// Adds a worker, or changes its weight if `origin` named it before. Gives whether it is
-    /// now as `config` says; another origin's worker stays as it is.
-    pub(crate) fn join(
-        &mut self,
-        at: At,
-        origin: Origin,
-        config: &WorkerConfig,
-        arrival: Arrival,
-    ) -> bool {
-        let worker = WorkerId::of(&config.name);
-        if let Some(member) = self.members.get_mut(&worker) {
-            if member.origin != origin || member.endpoint.url != config.url {
-                return false;
-            }
-            return self.set_weight(at, &config.name, config.weight).is_some();
-        }
-        let joined = Event::Joined {
-            worker,
-            name: &config.name,
-            weight: config.weight,
-        };
-        self.fleet.observe(at, &joined);
-        let member = Member {
-            endpoint: Arc::new(Endpoint::new(config, self.pool, self.next_serial)),
-            weight: config.weight,
-            origin,
-            service: Service::In,
-            health: match arrival {
-                Arrival::AtStart => Health::Up,
-                Arrival::Later => Health::Unknown,
-            },
-            breaker: Breaker::default(),
-            pressed_until: None,
-            scrape: None,
-            generation: Generation::default(),
-            tag: RouteTag::of(&config.name, 0),
-        };
-        self.next_serial += 1;
-        let state = member.state();
-        self.members.insert(worker, member);
-        self.fleet.observe(at, &Event::State { worker, state });
-        true
-    }
-
-    /// Removes a worker, whoever named it; its streams go on. `None` if there is none.
-    pub(crate) fn leave(&mut self, at: At, name: &str) -> Option<()> {
-        let worker = WorkerId::of(name);
-        let member = self.members.remove(&worker)?;
-        member.endpoint.remove();
-        self.observe(at, &Event::Left { worker });
-        Some(())
-    }
-
-    /// Changes a worker's share of the work; `None` if there is none of that name.
-    pub(crate) fn set_weight(&mut self, at: At, name: &str, weight: f64) -> Option<()> {
-        let worker = WorkerId::of(name);
-        self.members.get_mut(&worker)?.weight = weight;
-        let changed = Event::Joined {
-            worker,
-            name,
-            weight,
-        };
-        self.fleet.observe(at, &changed);
-        Some(())
-    }
-
     /// Notes what was found out about a worker; gives whether that was news.
     pub(crate) fn set_health(&mut self, at: At, endpoint: &Endpoint, health: Health) -> bool {
         self.change(at, endpoint, |member| {
@@ -282,102 +184,6 @@ impl Roster {
             member.health = health;
             news
         })
-    }
-
-    /// Lets a breaker learn from a request; gives what changed.
-    pub(crate) fn learn(
-        &mut self,
-        at: At,
-        endpoint: &Endpoint,
-        verdict: Verdict,
-        config: &BreakerConfig,
-    ) -> Option<BreakerChange> {
-        let may_open = self.may_open(config.floor);
-        let mut change = None;
-        self.change(at, endpoint, |member| {
-            let before = member.breaker;
-            if before.is_closed() && verdict == Verdict::Failed {
-                if may_open {
-                    member.breaker.open(at, config);
-                    change = Some(BreakerChange::Opened);
-                } else {
-                    change = Some(BreakerChange::KeptByFloor);
-                }
-            } else {
-                member.breaker.learn(at, verdict, config);
-                change = (member.breaker.is_closed() && !before.is_closed())
-                    .then_some(BreakerChange::Closed)
-                    .or_else(|| {
-                        let reopened = before.is_trying() && !member.breaker.is_trying();
-                        (reopened && verdict == Verdict::Failed).then_some(BreakerChange::Opened)
-                    });
-            }
-            member.endpoint.suspect(!member.breaker.is_closed());
-            true
-        });
-        change
-    }
-
-    /// Whether one more worker can be done without: outliers are kept out, but when most fail
-    /// the fault lies elsewhere, and keeping all of them out would help nobody.
-    fn may_open(&self, floor: f64) -> bool {
-        let healthy = |m: &&Member| m.service == Service::In && m.health == Health::Up;
-        let all = self.members.values().filter(healthy).count();
-        let closed = |m: &&Member| healthy(m) && m.breaker.is_closed();
-        let left = self
-            .members
-            .values()
-            .filter(closed)
-            .count()
-            .saturating_sub(1);
-        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
-        let least = (all as f64 * floor).max(1.0);
-        #[expect(clippy::cast_precision_loss, reason = "a number of workers")]
-        let left = left as f64;
-        left >= least
-    }
-
-    /// Prefers others to a worker for a while.
-    pub(crate) fn press(&mut self, at: At, endpoint: &Endpoint, time: Duration) {
-        self.change(at, endpoint, |member| {
-            let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-            let until = at.micros().saturating_add(micros);
-            member.pressed_until = Some(At::from_micros(until));
-            true
-        });
-    }
-
-    /// Lets the next request try each worker whose breaker has been open for long enough, and
-    /// ends what was said for a while; gives whether there is more to come back for.
-    pub(crate) fn try_suspects(&mut self, at: At) -> bool {
-        let suspected = |m: &&Member| !m.breaker.is_closed() || m.pressed_until.is_some();
-        let suspects: Vec<Arc<Endpoint>> = self
-            .members
-            .values()
-            .filter(suspected)
-            .map(|m| Arc::clone(&m.endpoint))
-            .collect();
-        for endpoint in &suspects {
-            self.change(at, endpoint, |member| {
-                member.breaker.tick(at);
-                if member.pressed_until.is_some_and(|until| at >= until) {
-                    member.pressed_until = None;
-                    member.endpoint.press(false);
-                }
-                true
-            });
-        }
-        !suspects.is_empty()
-    }
-
-    /// Takes a worker out of service or puts it back; `None` if there is none of that name.
-    pub(crate) fn set_service(&mut self, at: At, name: &str, service: Service) -> Option<()> {
-        let endpoint = Arc::clone(&self.members.get(&WorkerId::of(name))?.endpoint);
-        self.change(at, &endpoint, |member| {
-            member.service = service;
-            true
-        });
-        Some(())
     }
 
     /// Learns from a scrape.

@@ -66,6 +66,15 @@ impl Router {
         })
     }
 
+    /// Reads what a configuration names, as a start would, and takes no address.
+    ///
+    /// # Errors
+    /// A file cannot be used, or a setting of the placement is out of range.
+    pub fn check(config: &Config) -> Result<(), RouterError> {
+        token(config)?;
+        Shared::new(config.clone()).map(|_| ())
+    }
+
     /// Where requests come in.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
@@ -253,8 +262,7 @@ fn access(config: &Config, address: Option<SocketAddr>) -> Result<Option<Access>
     let Some(address) = address else {
         return Ok(None);
     };
-    if let Some(path) = &config.admin_token_file {
-        let token = Token::read(path).map_err(|message| RouterError::AdminToken { message })?;
+    if let Some(token) = token(config)? {
         return Ok(Some(Access::Token(token)));
     }
     if address.ip().is_loopback() {
@@ -262,6 +270,11 @@ fn access(config: &Config, address: Option<SocketAddr>) -> Result<Option<Access>
     }
     tracing::warn!(%address, "admin port without `admin_token_file`: probes and metrics only");
     Ok(Some(Access::Watching))
+}
+
+fn token(config: &Config) -> Result<Option<Token>, RouterError> {
+    let read = |path| Token::read(path).map_err(|message| RouterError::AdminToken { message });
+    config.admin_token_file.as_deref().map(read).transpose()
 }
 
 fn bind_error(setting: &'static str, address: SocketAddr, source: io::Error) -> RouterError {

@@ -138,6 +138,7 @@ impl Thread {
             return;
         };
         client.speaks(version);
+        let is_plain = stream.plain().is_some();
         let io = TokioIo::new(ClientStream::new(stream, Rc::clone(&client)));
         let (thread, of) = (Rc::clone(self), Rc::clone(&client));
         let service = service_fn(move |request| {
@@ -155,6 +156,9 @@ impl Thread {
                     .max_header_size(limits.header_bytes)
                     .max_buf_size(limits.header_bytes.max(64 << 10))
                     .header_read_timeout(None)
+                    // The transport notices a client that leaves: to read on, the engine would
+                    // keep a buffer for each stream.
+                    .half_close(is_plain)
                     .serve_connection(io, service);
                 let stop = http1::Connection::graceful_shutdown;
                 client.drive(Box::pin(connection), stop).await
@@ -225,6 +229,14 @@ impl Thread {
         let deadline = Instant::now() + most;
         while !self.clients.borrow().is_empty() && Instant::now() < deadline {
             sleep(Duration::from_millis(10)).await;
+        }
+        let left = self.clients.borrow().len();
+        if left > 0 {
+            self.proxy.shared.cut_off();
+            tracing::warn!(
+                connections = left,
+                "cut off: they took longer than `drain_seconds`"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use headwater_placement::{At, Event, NoWorker, Request, RequestId};
 use headwater_signature::Signature;
 use hyper::header::HeaderName;
 use hyper::http::request;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::breaker::Verdict;
 use crate::config::{Config, WorkerConfig};
@@ -25,6 +25,10 @@ use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
 use crate::telemetry::Telemetry;
 use crate::tls::{Certificate, WorkerTls};
+use crate::upload::HELD_PART_BYTES;
+
+/// Memory for the bodies of all held requests together, beyond the first part of each.
+const HELD_ROOM_BYTES: usize = 64 << 20;
 
 /// One for the whole process.
 pub(crate) struct Shared {
@@ -40,9 +44,14 @@ pub(crate) struct Shared {
     pub(crate) history: History,
     pub(crate) telemetry: Option<Telemetry>,
     pub(crate) status_pages: Gauge,
+    /// Parts of bodies that held requests may have read beyond their first; see
+    /// [`Upload::read_ahead`](crate::upload::Upload::read_ahead).
+    pub(crate) held_room: Arc<Semaphore>,
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
+    /// The time for streams to finish is over.
+    over: AtomicBool,
     /// There may be workers whose breaker is not closed.
     suspects: AtomicBool,
     pools: Vec<ModelPool>,
@@ -67,15 +76,17 @@ impl Shared {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
             certificate: config.tls.as_ref().map(Certificate::read).transpose()?,
-            worker_tls: WorkerTls::new(config.worker_tls.clone())?,
+            worker_tls: WorkerTls::new(config.worker_tls.clone(), "worker_tls.ca")?,
             budget: Budget::new(config.retry.ratio),
             roster_changed: watch::Sender::new(()),
             history: History::default(),
-            telemetry: Telemetry::of_config(&config),
+            telemetry: Telemetry::of_config(&config)?,
             status_pages: Gauge::default(),
+            held_room: Arc::new(Semaphore::new(HELD_ROOM_BYTES / HELD_PART_BYTES)),
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             suspects: AtomicBool::new(false),
             pools,
             config,
@@ -83,7 +94,12 @@ impl Shared {
     }
 
     pub(crate) fn now(&self) -> At {
-        let micros = self.started.elapsed().as_micros();
+        self.at(Instant::now())
+    }
+
+    /// A moment as placement counts it.
+    pub(crate) fn at(&self, moment: Instant) -> At {
+        let micros = moment.saturating_duration_since(self.started).as_micros();
         At::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
@@ -123,7 +139,7 @@ impl Shared {
     ) -> Result<Place, NoWorker> {
         let id = RequestId(self.next_request.fetch_add(1, Relaxed));
         let began = Instant::now();
-        let at = self.now();
+        let at = self.at(began);
         let found = self.roster(pool).place(at, request, id);
         self.counters
             .decision_time
@@ -164,6 +180,15 @@ impl Shared {
     pub(crate) fn observe(&self, pool: PoolId, event: &Event<'_>) {
         let at = self.now();
         self.roster(pool).observe(at, event);
+    }
+
+    /// An answer began, and ended if it did at once.
+    pub(crate) fn observe_at(&self, moment: Instant, pool: PoolId, events: &[Event<'_>]) {
+        let at = self.at(moment);
+        let mut roster = self.roster(pool);
+        for event in events {
+            roster.observe(at, event);
+        }
     }
 
     /// Notes how a worker is; logs when that is news.
@@ -265,6 +290,15 @@ impl Shared {
     /// From now on `/readyz` fails.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Relaxed);
+    }
+
+    /// From now on the end of a stream is this router's doing.
+    pub(crate) fn cut_off(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     pub(crate) fn is_draining(&self) -> bool {

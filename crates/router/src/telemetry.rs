@@ -11,8 +11,10 @@ use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use tokio::sync::mpsc;
 
+use crate::collector::Collector;
 use crate::config::Config;
 use crate::counters::Count;
+use crate::error::RouterError;
 use crate::trace_context::{SpanId, TRACEPARENT, TraceContext};
 
 /// Records that wait to be written. What comes beyond is counted and dropped: telling must
@@ -29,6 +31,8 @@ pub(crate) struct Telemetry {
     dice: AtomicU64,
     sender: mpsc::Sender<Record>,
     receiver: Mutex<Option<mpsc::Receiver<Record>>>,
+    /// Where traces go.
+    pub(crate) collector: Option<Collector>,
     pub(crate) dropped: Arc<Count>,
 }
 
@@ -64,6 +68,9 @@ pub(crate) struct Record {
     /// Until the head of the answer, and until its end.
     pub(crate) first_byte: Option<Duration>,
     pub(crate) total: Duration,
+    pub(crate) ending: Ending,
+    /// What the engine said that it had found in its cache.
+    pub(crate) cached_tokens: Option<u32>,
     /// Whether it becomes a log line.
     pub(crate) log: Logged,
     pub(crate) trace: Option<Span>,
@@ -75,6 +82,31 @@ pub(crate) struct Routed {
     pub(crate) worker: RouteTag,
     pub(crate) matched_tokens: u32,
     pub(crate) reason: String,
+}
+
+/// How an answer ended, as far as this router can see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All of it was handed on.
+    Complete,
+    /// The client left while it waited or read.
+    ClientGone,
+    /// The worker broke off after the answer had begun.
+    WorkerCut,
+    /// The router ended, and with it the time that streams may take to finish.
+    RouterStopped,
+}
+
+impl Ending {
+    /// The name in logs and traces.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::ClientGone => "client_gone",
+            Self::WorkerCut => "worker_cut",
+            Self::RouterStopped => "router_stopped",
+        }
+    }
 }
 
 /// Whether a record becomes a log line.
@@ -100,21 +132,23 @@ pub(crate) struct Telling {
 
 impl Telemetry {
     /// Nothing where nothing is to be told.
-    pub(crate) fn of_config(config: &Config) -> Option<Self> {
+    pub(crate) fn of_config(config: &Config) -> Result<Option<Self>, RouterError> {
         let log_share = config.request_log.sample;
         let traces = config.traces.as_ref().filter(|t| t.endpoint.is_some());
         if log_share <= 0.0 && traces.is_none() {
-            return None;
+            return Ok(None);
         }
+        let collector = traces.map(Collector::of_config).transpose()?;
         let (sender, receiver) = mpsc::channel(WAITING);
-        Some(Self {
+        Ok(Some(Self {
             log_share: Share::of(log_share),
             trace_share: traces.map(|traces| Share::of(traces.sample)),
             dice: AtomicU64::new(RandomState::new().build_hasher().finish()),
             sender,
             receiver: Mutex::new(Some(receiver)),
+            collector: collector.flatten(),
             dropped: Arc::default(),
-        })
+        }))
     }
 
     /// The end where records come out; there is one.
@@ -145,6 +179,9 @@ impl Telemetry {
             route: None,
             first_byte: None,
             total: Duration::ZERO,
+            // Unless told otherwise, nobody was there to read on.
+            ending: Ending::ClientGone,
+            cached_tokens: None,
             log,
             trace,
         };
@@ -203,6 +240,14 @@ impl Telling {
             reason: route.reason.to_owned(),
         });
     }
+
+    /// The answer is over.
+    pub(crate) fn ended(&mut self, ending: Ending, cached_tokens: Option<u32>) {
+        if let Some(record) = &mut self.record {
+            record.ending = ending;
+            record.cached_tokens = cached_tokens;
+        }
+    }
 }
 
 impl Drop for Telling {
@@ -222,7 +267,9 @@ mod tests {
 
     fn telemetry(settings: &str) -> Telemetry {
         let yaml = format!("{{listen: 127.0.0.1:0, workers: [http://a:1], {settings}}}");
-        Telemetry::of_config(&Config::parse(&yaml, "test").unwrap()).unwrap()
+        Telemetry::of_config(&Config::parse(&yaml, "test").unwrap())
+            .unwrap()
+            .unwrap()
     }
 
     fn request(traceparent: Option<&str>) -> Request<()> {

@@ -7,19 +7,12 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Request, Uri};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::shared::Shared;
-use crate::telemetry::{Logged, Record, Span};
+use crate::telemetry::{Ending, Logged, Record, Span};
 
 /// Spans that are sent together at most, and how long one may wait for others.
 const BATCH: usize = 512;
@@ -57,7 +50,6 @@ pub(crate) fn run(
 
 struct Out<'a> {
     shared: &'a Shared,
-    collector: Option<Uri>,
     service: String,
     spans: Vec<Value>,
 }
@@ -65,11 +57,8 @@ struct Out<'a> {
 impl<'a> Out<'a> {
     fn new(shared: &'a Shared) -> Self {
         let traces = shared.config.traces.as_ref();
-        let endpoint = traces.and_then(|traces| traces.endpoint.as_ref());
-        let collector = endpoint.and_then(|url| format!("{url}/v1/traces").parse().ok());
         Self {
             shared,
-            collector,
             service: traces.map_or_else(String::new, |traces| traces.service.clone()),
             spans: Vec::new(),
         }
@@ -107,55 +96,22 @@ impl<'a> Out<'a> {
             return;
         }
         let spans = std::mem::take(&mut self.spans);
-        let Some(collector) = &self.collector else {
+        let telemetry = self.shared.telemetry.as_ref();
+        let Some(collector) = telemetry.and_then(|telemetry| telemetry.collector.as_ref()) else {
             return;
         };
         let count = u64::try_from(spans.len()).unwrap_or(u64::MAX);
         let body = request(&self.service, spans).to_string();
-        let sent = timeout(PATIENCE, post(collector, body)).await;
+        let sent = timeout(PATIENCE, collector.take(body)).await;
         let problem = match sent {
             Ok(Ok(())) => return,
             Ok(Err(problem)) => problem,
             Err(_) => "it does not answer in time".to_owned(),
         };
-        if let Some(telemetry) = &self.shared.telemetry {
+        if let Some(telemetry) = telemetry {
             telemetry.dropped.add(count);
         }
         tracing::warn!(problem, spans = count, "traces were not taken");
-    }
-}
-
-async fn post(collector: &Uri, body: String) -> Result<(), String> {
-    let host = collector.host().unwrap_or_default();
-    let address = (
-        host.trim_matches(['[', ']']),
-        collector.port_u16().unwrap_or(80),
-    );
-    let stream = TcpStream::connect(address)
-        .await
-        .map_err(|error| error.to_string())?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| error.to_string())?;
-    tokio::spawn(async move {
-        // How it ended is known to whoever waits for the answer.
-        let _ended = connection.await;
-    });
-    let authority = collector.authority().map_or("", |a| a.as_str());
-    let request = Request::post(collector.path())
-        .header(HOST, authority)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|error| error.to_string())?;
-    let answer = sender.send_request(request).await;
-    let answer = answer.map_err(|error| error.to_string())?;
-    let status = answer.status();
-    // Reading the answer lets the collector end it; its words are of no use.
-    let _read = Limited::new(answer.into_body(), 64 << 10).collect().await;
-    if status.is_success() {
-        Ok(())
-    } else {
-        Err(format!("it answers {status}"))
     }
 }
 
@@ -172,6 +128,8 @@ fn line(record: &Record, worker: Option<&str>) -> Value {
         "matched_tokens": route.map(|route| route.matched_tokens),
         "first_byte_ms": record.first_byte.map(millis),
         "total_ms": millis(record.total),
+        "ended": record.ending.as_str(),
+        "cached_tokens": record.cached_tokens,
         "trace_id": record.trace.map(|span| span.context.trace.to_string()),
     })
 }
@@ -198,7 +156,12 @@ fn told_span(record: &Record, span: &Span, worker: Option<&str>) -> Value {
         let value = json!({"doubleValue": millis(first_byte)});
         attributes.push(json!({"key": "headwater.first_byte_ms", "value": value}));
     }
-    let failed = status.is_none_or(|status| status >= 500);
+    attributes.push(text("headwater.ended", record.ending.as_str()));
+    if let Some(tokens) = record.cached_tokens {
+        attributes.push(number("headwater.cached_tokens", tokens.into()));
+    }
+    // A client that leaves is no fault of this side.
+    let failed = record.ending == Ending::WorkerCut || status.is_some_and(|status| status >= 500);
     json!({
         "traceId": span.context.trace.to_string(),
         "spanId": span.context.span.to_string(),

@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::config::{TlsConfig, WorkerTlsConfig};
+use crate::config_limits::{TlsConfig, WorkerTlsConfig};
 use crate::error::RouterError;
 
 /// The protocols within TLS, the preferred one first.
@@ -113,6 +113,8 @@ impl fmt::Debug for Current {
 /// is: most routers have none, and the system's list is long.
 pub(crate) struct WorkerTls {
     settings: WorkerTlsConfig,
+    /// What the settings call the authorities' file.
+    ca_setting: &'static str,
     connectors: OnceLock<Connectors>,
 }
 
@@ -122,8 +124,12 @@ struct Connectors {
 }
 
 impl WorkerTls {
-    pub(crate) fn new(settings: WorkerTlsConfig) -> Result<Self, RouterError> {
+    pub(crate) fn new(
+        settings: WorkerTlsConfig,
+        ca_setting: &'static str,
+    ) -> Result<Self, RouterError> {
         let tls = Self {
+            ca_setting,
             connectors: OnceLock::new(),
             settings,
         };
@@ -154,10 +160,10 @@ impl WorkerTls {
         let mut roots = RootCertStore::empty();
         match &self.settings.ca {
             Some(file) => {
-                for certificate in certificates("worker_tls.ca", file)? {
+                for certificate in certificates(self.ca_setting, file)? {
                     roots
                         .add(certificate)
-                        .map_err(|error| file_error("worker_tls.ca", file, &error))?;
+                        .map_err(|error| file_error(self.ca_setting, file, &error))?;
                 }
             }
             None => {
@@ -167,7 +173,7 @@ impl WorkerTls {
         }
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
-            .map_err(|error| tls_error("worker_tls", &error))?
+            .map_err(|error| tls_error(self.ca_setting, &error))?
             .with_root_certificates(roots)
             .with_no_client_auth();
         let mut http1 = config.clone();
@@ -193,7 +199,10 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn file_error(setting: &'static str, path: &Path, problem: &dyn fmt::Display) -> RouterError {
     RouterError::Tls {
-        message: format!("`{setting}`: cannot use `{}`: {problem}", path.display()),
+        message: format!(
+            "`{setting}`: cannot use `{}`: {problem}; name a PEM file that this process may read",
+            path.display()
+        ),
     }
 }
 

@@ -15,6 +15,16 @@ pub(crate) enum Transport {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Transport {
+    /// The socket, if the bytes in it are those of HTTP.
+    pub(crate) fn plain(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Plain(stream) => Some(stream),
+            Self::Tls(_) => None,
+        }
+    }
+}
+
 impl AsyncRead for Transport {
     fn poll_read(
         mut self: Pin<&mut Self>,

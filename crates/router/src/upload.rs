@@ -6,15 +6,20 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::HeaderMap;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::fault::Fault;
+
+/// What is read of a body at a time while its request is held.
+pub(crate) const HELD_PART_BYTES: usize = 1 << 20;
 
 /// The body as the client sends it; attempts to deliver it are made of it.
 #[derive(Clone)]
@@ -47,6 +52,8 @@ pub(crate) enum Broken {
 
 struct Source {
     incoming: Incoming,
+    /// Its part of the room for bodies whose requests are held.
+    room: Vec<OwnedSemaphorePermit>,
     limits: UploadLimits,
     bytes: u64,
     /// Runs while the client is waited for.
@@ -72,6 +79,7 @@ impl Upload {
         }
         Ok(Self(Rc::new(RefCell::new(Source {
             incoming,
+            room: Vec::new(),
             limits,
             bytes: 0,
             alarm: None,
@@ -101,13 +109,26 @@ impl Upload {
         })
     }
 
-    /// Reads on while the request waits for a worker, so that a client that leaves is noticed;
-    /// ends only if the body cannot be had.
-    pub(crate) async fn read_ahead(&self, bytes: usize) -> Fault {
-        let read = poll_fn(|cx| self.0.borrow_mut().poll_head(cx, bytes)).await;
-        match read {
-            Ok(()) => std::future::pending().await,
-            Err(broken) => broken.fault(),
+    /// Reads on while the request waits for a worker: only who reads notices that a client has
+    /// left. Ends only if the body cannot be had. Beyond a first part each further one needs
+    /// room, which all held requests share; where there is none, the client's leaving shows when
+    /// there is some again.
+    pub(crate) async fn read_ahead(&self, room: &Arc<Semaphore>) -> Fault {
+        let mut bytes = HELD_PART_BYTES;
+        loop {
+            let read = poll_fn(|cx| self.0.borrow_mut().poll_head(cx, bytes)).await;
+            if let Err(broken) = read {
+                return broken.fault();
+            }
+            if self.is_complete() {
+                // From here on the connection itself is read.
+                return std::future::pending().await;
+            }
+            // The room is never closed.
+            if let Ok(part) = Arc::clone(room).acquire_owned().await {
+                self.0.borrow_mut().room.push(part);
+            }
+            bytes += HELD_PART_BYTES;
         }
     }
 
@@ -129,6 +150,7 @@ impl Upload {
     pub(crate) fn forget(&self) {
         let mut source = self.0.borrow_mut();
         source.lost = true;
+        source.room = Vec::new();
         let delivered = source.delivered;
         for piece in source.kept.iter_mut().take(delivered) {
             *piece = Bytes::new();
@@ -214,6 +236,7 @@ impl Source {
             _ => {
                 self.lost = true;
                 self.kept = Vec::new();
+                self.room = Vec::new();
                 Kept::No
             }
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use headwater_placement::At;
 use hyper::StatusCode;
 
 use crate::endpoint::Endpoint;
@@ -15,13 +16,17 @@ use crate::shared::Shared;
 /// More text than this is no metrics page.
 const LARGEST_SCRAPE: usize = 4 << 20;
 
+/// Long: a busy engine answers late.
+const SCRAPE_TIME: Duration = Duration::from_secs(5);
+
 /// Nor is this an answer about health.
 const LARGEST_HEALTH: usize = 64 << 10;
 
 /// Reads a worker's load for as long as it is known.
 pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.metrics;
-    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
+    let of = (Arc::clone(&shared), Arc::clone(&endpoint));
+    let mut probe = Probe::new(of, &settings.path, SCRAPE_TIME);
     let mut jitter = Jitter::new(&endpoint);
     loop {
         match scrape(&mut probe).await {
@@ -32,14 +37,16 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
             }
             None => endpoint.scrape_errors.add(1),
         }
-        tokio::time::sleep(jitter.near(settings.interval_ms)).await;
+        tokio::time::sleep(jitter.next(settings.interval_ms, shared.now())).await;
     }
 }
 
 /// Asks a worker for its health for as long as it is known.
 pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let settings = &shared.config.health;
-    let mut probe = Probe::new(Arc::clone(&shared), Arc::clone(&endpoint), &settings.path);
+    let of = (Arc::clone(&shared), Arc::clone(&endpoint));
+    let patience = Duration::from_millis(settings.timeout_ms);
+    let mut probe = Probe::new(of, &settings.path, patience);
     let mut jitter = Jitter::new(&endpoint);
     loop {
         let asked = shared.now();
@@ -59,7 +66,7 @@ pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
             Finding::Silent if endpoint.answered_at() > asked => {}
             Finding::Silent | Finding::Failing => shared.failed(&endpoint, found.as_str()),
         }
-        tokio::time::sleep(jitter.near(settings.interval_ms)).await;
+        tokio::time::sleep(jitter.next(settings.interval_ms, shared.now())).await;
     }
 }
 
@@ -119,6 +126,16 @@ impl Jitter {
         Self(u64::from_le_bytes(*endpoint.id.as_bytes()) | 1)
     }
 
+    /// How long to wait at a moment: the time, give or take a tenth, up to the next stroke of a
+    /// clock that all questions of this router share. Asked together, they wake it less often.
+    fn next(&mut self, ms: u64, now: At) -> Duration {
+        const STROKE_MICROS: u64 = 25_000;
+        let near = u64::try_from(self.near(ms).as_micros()).unwrap_or(u64::MAX);
+        let due = now.micros().saturating_add(near);
+        let due = due.checked_next_multiple_of(STROKE_MICROS).unwrap_or(due);
+        Duration::from_micros(due - now.micros())
+    }
+
     /// The time, give or take a tenth.
     fn near(&mut self, ms: u64) -> Duration {
         // Xorshift: any sequence without a pattern does.
@@ -128,7 +145,7 @@ impl Jitter {
         let micros = ms.saturating_mul(1_000);
         let width = micros / 5;
         let offset = self.0 % width.max(1);
-        Duration::from_micros(micros - width / 2 + offset)
+        Duration::from_micros((micros - width / 2).saturating_add(offset))
     }
 }
 
@@ -147,6 +164,19 @@ mod tests {
         check(401, Finding::Alive);
         check(503, Finding::Declines);
         check(500, Finding::Failing);
+    }
+
+    #[test]
+    fn questions_are_asked_at_strokes_of_one_clock() {
+        let mut jitter = Jitter(1);
+        for now in [0, 1, 24_999, 1_234_567] {
+            let next = jitter.next(500, At::from_micros(now));
+            let due = now + u64::try_from(next.as_micros()).unwrap();
+            assert_eq!(due % 25_000, 0);
+            assert!((450..=575).contains(&next.as_millis()), "{next:?}");
+        }
+        let never = jitter.next(u64::MAX, At::from_micros(5));
+        assert!(never > Duration::from_secs(1_000_000));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::fmt::{self, Write};
 
 /// Writes the standard alphabet with padding, as RFC 9651 byte sequences have it.
-pub(crate) fn write_standard(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+pub(crate) fn write_standard(f: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     bytes.chunks(3).try_for_each(|chunk| {
         write_letters(f, chunk, '+', '/')?;
-        (chunk.len()..3).try_for_each(|_| f.write_char('='))
+        f.write_str("==".get(..3 - chunk.len()).unwrap_or_default())
     })
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn write_url(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result
         .try_for_each(|chunk| write_letters(f, chunk, '-', '_'))
 }
 
-/// Reads `N` bytes, 15 at most, out of their canonical padded text: `None` when the text has
+/// Reads `N` bytes out of their canonical padded text: `None` when the text has
 /// another length, a foreign letter, or bits set in its padding.
 #[inline]
 pub(crate) fn read_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
@@ -25,18 +25,25 @@ pub(crate) fn read_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     if text.len() != N.div_ceil(3) * 4 || padding.iter().any(|byte| *byte != b'=') {
         return None;
     }
-    let (mut bits, mut all) = (0_u128, 0);
-    for letter in letters {
-        let value = LETTERS[usize::from(*letter)];
-        all |= value;
-        bits = bits << 6 | u128::from(value & 63);
+    let mut bytes = [0; N];
+    let mut foreign = 0;
+    // Four letters are three bytes; groups do not wait for each other.
+    for (group, three) in letters.chunks(4).zip(bytes.chunks_mut(3)) {
+        let mut bits = 0_u32;
+        for letter in group {
+            let value = LETTERS[usize::from(*letter)];
+            foreign |= value;
+            bits = bits << 6 | u32::from(value & 63);
+        }
+        let [_, read @ ..] = (bits << (6 * (4 - group.len()))).to_be_bytes();
+        let (read, spare) = read.split_at_checked(three.len())?;
+        three.copy_from_slice(read);
+        // What is left over must be zero: one name has one text.
+        if spare.iter().any(|byte| *byte != 0) {
+            return None;
+        }
     }
-    let spare = 6 * letters.len() - 8 * N;
-    if all == FOREIGN || bits & ((1 << spare) - 1) != 0 {
-        return None;
-    }
-    let bits = (bits >> spare).to_be_bytes();
-    bits.last_chunk().copied()
+    (foreign != FOREIGN).then_some(bytes)
 }
 
 /// Whether `byte` is one of the 64 letters.
@@ -44,25 +51,23 @@ pub(crate) fn is_letter(byte: u8) -> bool {
     LETTERS[usize::from(byte)] != FOREIGN
 }
 
-fn write_letters(f: &mut fmt::Formatter<'_>, chunk: &[u8], c62: char, c63: char) -> fmt::Result {
-    let byte = |at: usize| chunk.get(at).copied().unwrap_or_default();
-    let (first, second, third) = (byte(0), byte(1), byte(2));
-    let sixes = [
-        first >> 2,
-        first << 4 | second >> 4,
-        second << 2 | third >> 6,
-        third,
-    ];
-    sixes.iter().take(chunk.len() + 1).try_for_each(|six| {
-        let value = six & 63;
-        f.write_char(match value {
-            0..=25 => char::from(b'A' + value),
-            26..=51 => char::from(b'a' + value - 26),
-            52..=61 => char::from(b'0' + value - 52),
-            62 => c62,
-            _ => c63,
-        })
-    })
+fn write_letters(f: &mut impl Write, chunk: &[u8], c62: char, c63: char) -> fmt::Result {
+    let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
+    let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+    let mut text = [0; 4];
+    for (letter, shift) in text.iter_mut().zip([18, 12, 6, 0]) {
+        let value = (bits >> shift & 63) as u8;
+        *letter = match value {
+            0..=25 => b'A' + value,
+            26..=51 => b'a' + value - 26,
+            52..=61 => b'0' + value - 52,
+            62 => c62 as u8,
+            _ => c63 as u8,
+        };
+    }
+    // One call for all letters: a router writes a name into every answer.
+    let letters = text.get(..=chunk.len()).unwrap_or_default();
+    f.write_str(str::from_utf8(letters).unwrap_or_default())
 }
 
 /// No value of a letter, and not to be had by laying values over each other.

@@ -167,6 +167,22 @@ impl<'a> Dictionary<'a> {
         Ok(parameter)
     }
 
+    /// The name behind `start`, if it is the only parameter of the list's latest item and all is
+    /// written as we write it; else nothing has been read.
+    ///
+    /// Nearly all parameters that come are such: this is what makes reading fast.
+    #[inline]
+    pub(crate) fn plain_name<const N: usize>(&mut self, start: &[u8]) -> Option<[u8; N]> {
+        let mut cursor = self.cursor;
+        cursor.eat_all(start)?;
+        let bytes = cursor.canonical_bytes()?;
+        if !matches!(cursor.peek(), Some(b' ' | b')')) {
+            return None;
+        }
+        self.cursor = cursor;
+        Some(bytes)
+    }
+
     /// Moves to the next key; `false` at the end of the header.
     fn step_to_member(&mut self) -> Result<bool, ParseError> {
         if self.keys.is_empty() {

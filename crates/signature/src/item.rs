@@ -42,6 +42,14 @@ impl<'a> Cursor<'a> {
         found
     }
 
+    /// Steps over `bytes`, or stays here.
+    #[inline]
+    pub(crate) fn eat_all(&mut self, bytes: &[u8]) -> Option<()> {
+        self.bytes.get(self.at..)?.strip_prefix(bytes)?;
+        self.at += bytes.len();
+        Some(())
+    }
+
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), ParseError> {
         if self.eat(byte) {

@@ -42,8 +42,9 @@
 //! The normative text, with every limit and derivation and an example to redo by hand, is the
 //! crate's [README](specification).
 //!
-//! This crate will never tokenize, choose rungs, read a clock or a file, or roll dice; and a
-//! signature is never cryptographic: it proves nothing.
+//! This crate will never tokenize, read a clock or a file, or roll dice; which borders of a prompt
+//! matter is for the caller to say, and the ladder behind them ([`choose_rungs`]) is here since all
+//! clients must share its steps. A signature is never cryptographic: it proves nothing.
 
 /// The crate's README: the normative text of version 1.
 pub mod specification {
@@ -57,6 +58,8 @@ mod chain;
 mod name;
 
 mod signature;
+
+mod rungs;
 
 mod parse;
 
@@ -78,6 +81,7 @@ pub use chain::Chain;
 pub use error::{ParseError, ParseErrorKind, SignatureError};
 pub use name::{Fingerprint, HexError, PrefixHash, RouteTag};
 pub use route::{Route, RouteEcho};
+pub use rungs::choose_rungs;
 pub use scheme::{BlockSize, Scheme, Seed};
 pub use signature::{MAX_EMITTED_RUNGS, MAX_HEADER_BYTES, MAX_RUNGS, Rung, Signature, VERSION};
 

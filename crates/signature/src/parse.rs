@@ -206,6 +206,9 @@ fn read_hash(
     members: &mut Dictionary<'_>,
     rung_at: usize,
 ) -> Result<Result<PrefixHash, ParseError>, ParseError> {
+    if let Some(bytes) = members.plain_name(b";h=") {
+        return Ok(Ok(PrefixHash::from_bytes(bytes)));
+    }
     let mut hash: Option<PrefixHash> = None;
     let mut refusal: Option<ParseError> = None;
     let mut seen = 0;

@@ -1,5 +1,7 @@
 //! Which prefixes a simulated client names: the rule of the SDK, over a trace's segment borders.
 
+use headwater_signature::choose_rungs;
+
 /// How many of the newest segments get a rung.
 const NEWEST: usize = 4;
 
@@ -48,26 +50,7 @@ pub fn choose(borders: &[u32], limit: u32, most: usize, naming: Naming) -> Vec<u
             .copied()
             .collect(),
     };
-    let steps: Vec<u32> = ladder().take_while(|step| *step <= limit).collect();
-    let mut chosen: Vec<u32> = Vec::with_capacity(most);
-    for blocks in wanted.into_iter().chain(steps.into_iter().rev()) {
-        if chosen.len() == most {
-            break;
-        }
-        if (1..=limit).contains(&blocks) && !chosen.contains(&blocks) {
-            chosen.push(blocks);
-        }
-    }
-    chosen.sort_unstable();
-    chosen
-}
-
-/// 1, 2, 3, 4, 6, 9, 13, …: each step half as high again as the one before.
-fn ladder() -> impl Iterator<Item = u32> {
-    std::iter::successors(Some(1_u32), |step| {
-        let next = step.checked_add(step / 2)?;
-        Some(next.max(step.checked_add(1)?))
-    })
+    choose_rungs(&wanted, 1..=limit, most)
 }
 
 #[cfg(test)]

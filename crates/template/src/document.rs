@@ -7,7 +7,7 @@ use headwater_text::Span;
 use crate::{
     dialect::Dialect,
     format::Format,
-    formats::{Found, read_json_file, read_prompt, read_prompty, read_yaml_file},
+    formats::{Found, read_chat_text, read_json_file, read_prompt, read_prompty, read_yaml_file},
     language::{Guess, guess},
     problem::Problem,
     source::{Source, SourceError, SourceFile},
@@ -158,14 +158,18 @@ fn named(name: &str) -> Named {
 
 fn find(file: &Arc<SourceFile>, name: &str) -> Found {
     match named(name) {
-        Named::Certain(dialect) => whole(file, dialect, dialect.format()),
+        Named::Certain(dialect) => {
+            read_chat_text(file).unwrap_or_else(|| whole(file, dialect, dialect.format()))
+        }
         Named::Usually(dialect) => match guess(file.text()) {
             Guess::Certain(Dialect::Plain) | Guess::Likely(_) => {
                 whole(file, dialect, dialect.format())
             }
             guess => guessed(file, guess),
         },
-        Named::Open => guessed(file, guess(body(file.text()))),
+        Named::Open => {
+            read_chat_text(file).unwrap_or_else(|| guessed(file, guess(body(file.text()))))
+        }
         Named::Prompty => one(Format::Prompty, read_prompty(file)),
         Named::Prompt => match read_prompt(file) {
             Some((format, draft)) => one(format, draft),

@@ -10,7 +10,7 @@ use crate::{
     document::Note,
     expression::{Atom, AtomKind, Expression},
     piece::{Piece, PieceKind, piece},
-    role::{Role, RoleMark, marks},
+    role::{Role, RoleMark},
     scope::{Binding, Body, MacroParts, Scopes},
     tree::{Arm, Node},
     units::Unit,
@@ -51,9 +51,12 @@ pub(crate) struct LaidOut {
 }
 
 /// Lays the first of `units` out in order, with what it takes from the others.
-pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
+///
+/// `marks` finds the marks of roles in a text.
+pub(crate) fn lay_out(units: &[Unit<'_>], marks: fn(&str) -> Vec<RoleMark>) -> LaidOut {
     let mut layout = Layout {
         units,
+        marks,
         unit: 0,
         tag: Span::new(0, 0),
         files: vec![0],
@@ -78,6 +81,7 @@ pub(crate) fn lay_out(units: &[Unit<'_>]) -> LaidOut {
 
 struct Layout<'t> {
     units: &'t [Unit<'t>],
+    marks: fn(&str) -> Vec<RoleMark>,
     /// The file whose nodes are laid out.
     unit: usize,
     /// The tag of the template that brought them.
@@ -163,6 +167,11 @@ impl<'t> Layout<'t> {
                 flow.push(Flow::Piece(index));
             }
             Node::Output { span, value } => self.output(*span, value, flow),
+            Node::History { span, value } => {
+                let atoms = self.resolve(value);
+                let kind = PieceKind::History(Expression { atoms });
+                flow.push(Flow::Piece(self.lay(*span, kind)));
+            }
             Node::Set { target, value } => {
                 let atoms = self.resolve(value);
                 self.set(target, atoms);
@@ -226,7 +235,7 @@ impl<'t> Layout<'t> {
 
     fn text(&mut self, span: Span, text: &str) -> Flow {
         self.text_bytes += text.len();
-        let marks = marks(text);
+        let marks = (self.marks)(text);
         let weight = weigh(text, &marks);
         let index = self.lay(span, PieceKind::Text);
         let laid = &mut self.laid[index];

@@ -18,7 +18,7 @@ use crate::{
     document::{Note, NoteKind},
     format::Format,
     problem::Problem,
-    source::SourceFile,
+    source::{Source, SourceFile},
     template::Draft,
 };
 
@@ -40,6 +40,13 @@ impl Found {
             notes: Vec::new(),
             problems: Vec::new(),
         }
+    }
+
+    /// Adds what another document of the file holds.
+    fn append(&mut self, mut other: Self) {
+        self.drafts.append(&mut other.drafts);
+        self.notes.append(&mut other.notes);
+        self.problems.append(&mut other.problems);
     }
 
     fn note(&mut self, kind: NoteKind, span: Span, message: impl Into<String>) {
@@ -70,26 +77,57 @@ pub(crate) fn read_json_file(file: &Arc<SourceFile>, name: &str) -> Option<Found
         return None;
     }
     match read_json(file.text()) {
-        Ok(root) => read_value(file, name, &root),
+        Ok(root) => read_value(&Source::whole(Arc::clone(file)), name, &root),
         Err(problem) => unreadable(name, problem),
     }
 }
 
-/// Reads a YAML file, if it is of a form that holds prompts.
+/// Reads a YAML file, if one of its documents is of a form that holds prompts.
 pub(crate) fn read_yaml_file(file: &Arc<SourceFile>, name: &str) -> Option<Found> {
     if !may_hold_prompts(file.text()) {
         return None;
     }
     let text = file.text();
     let start = text.len() - text.trim_start_matches('\u{FEFF}').len();
-    match read_yaml(&text[start..], start) {
-        Ok(root) => read_value(file, name, &root?),
-        Err(problem) => unreadable(name, problem),
+    let yaml = read_yaml(&text[start..], start);
+    let source = Source::whole(Arc::clone(file));
+    let documents = yaml.documents.iter();
+    let mut all = documents.filter_map(|root| read_value(&source, name, root));
+    let mut found = all.next();
+    if let Some(found) = &mut found {
+        all.for_each(|more| found.append(more));
     }
+    match (found, yaml.problem) {
+        (Some(mut found), problem) => {
+            found.problems.extend(problem);
+            Some(found)
+        }
+        (None, Some(problem)) if yaml.is_too_long && names_prompts(text) => {
+            let mut found = Found::new(Format::Promptfoo);
+            found.problems.push(problem);
+            Some(found)
+        }
+        (None, problem) => unreadable(name, problem?),
+    }
+}
+
+/// Reads a text that is nothing but messages of a chat, as JSON or YAML; promptfoo takes any file so.
+pub(crate) fn read_chat_text(file: &Arc<SourceFile>) -> Option<Found> {
+    promptfoo::chat_in(&Source::whole(Arc::clone(file)))
 }
 
 fn may_hold_prompts(text: &str) -> bool {
     KEYS.iter().any(|key| text.contains(key))
+}
+
+/// The keys at the start of lines are those of a file of prompts, as far as a text tells that is not
+/// parsed.
+fn names_prompts(text: &str) -> bool {
+    let has = |key: &str| text.lines().any(|line| line.starts_with(key));
+    has("messages:")
+        || has("_type:")
+        || has("- role:")
+        || has("prompts:") && promptfoo::is_beside(has)
 }
 
 /// A file that is not valid is only a file of prompts if its name says so.
@@ -105,10 +143,10 @@ fn unreadable(name: &str, problem: Problem) -> Option<Found> {
     Some(found)
 }
 
-fn read_value(file: &Arc<SourceFile>, name: &str, root: &Value<'_>) -> Option<Found> {
-    tokenizer_config::read(file, root)
-        .or_else(|| langchain::read(file, root))
-        .or_else(|| promptfoo::read(file, name, root))
-        .or_else(|| request::read(file, root))
-        .or_else(|| semantic_kernel::read(file, root))
+fn read_value(source: &Source, name: &str, root: &Value<'_>) -> Option<Found> {
+    tokenizer_config::read(source, root)
+        .or_else(|| langchain::read(source, root))
+        .or_else(|| promptfoo::read(source, name, root))
+        .or_else(|| request::read(source, root))
+        .or_else(|| semantic_kernel::read(source, root))
 }

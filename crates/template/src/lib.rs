@@ -71,7 +71,7 @@ pub use crate::{
     format::Format,
     front_matter::Volatility,
     order::{MIN_PROSE_BYTES, OrderFault},
-    part::{ApiKind, Marker, Part, PartKind},
+    part::{ApiKind, Marker, MarkerPlace, Part, PartKind},
     piece::{Piece, PieceKind},
     problem::Problem,
     prompt_template::{LoadError, PromptTemplate},

@@ -47,7 +47,8 @@ impl Place<'_> {
             self.whole_lines = self.file[..start + indent].ends_with('\n');
             return;
         }
-        let begins_line = margin.iter().all(|byte| *byte == b' ')
+        // From the text back: most places have text before them, and are done at once.
+        let begins_line = margin.iter().rev().all(|byte| *byte == b' ')
             && (start == 0 || self.file.as_bytes()[start - 1] == b'\n');
         if begins_line && self.file[self.span.start..self.span.end].ends_with('\n') {
             self.span.start = start;
@@ -125,18 +126,15 @@ fn literal(place: &Place<'_>, indent: usize, text: &str) -> Option<String> {
     let last = text.strip_suffix('\n').unwrap_or(text);
     let says_something = last.ends_with(|c: char| !c.is_whitespace());
     let ends_well = !place.at_end || says_something && text.ends_with('\n') == ends_line;
-    let line = place.file[..place.span.start].rsplit('\n').next();
-    let line = line.unwrap_or_default();
     // A blank line may be shorter than the indentation.
-    let is_deep = place.whole_lines || line.len() >= indent || text.starts_with('\n');
+    let is_deep = place.whole_lines || is_behind_margin(place, indent) || text.starts_with('\n');
     if !(ends_alike && is_deep && begins_well && ends_well && is_printable_block(text)) {
         return None;
     }
-    let line_end = if place.file.contains("\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
+    if !text.contains('\n') && !place.whole_lines {
+        return Some(text.to_owned());
+    }
+    let line_end = line_end_before(place);
     let margin = " ".repeat(indent);
     let mut written = String::with_capacity(text.len());
     if place.whole_lines && !text.is_empty() {
@@ -154,6 +152,22 @@ fn literal(place: &Place<'_>, indent: usize, text: &str) -> Option<String> {
         }
     }
     Some(written)
+}
+
+/// At least `indent` bytes of the line stand before the place.
+fn is_behind_margin(place: &Place<'_>, indent: usize) -> bool {
+    let before = &place.file.as_bytes()[..place.span.start];
+    let margin = before.len().checked_sub(indent).map(|at| &before[at..]);
+    margin.is_some_and(|margin| !margin.contains(&b'\n'))
+}
+
+/// How the last line before a place ends; a block has at least its header there.
+fn line_end_before(place: &Place<'_>) -> &'static str {
+    let before = &place.file[..place.span.start];
+    match before.rfind('\n') {
+        Some(at) if before[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
 }
 
 /// The byte behind a line of `text` and its end.

@@ -129,6 +129,12 @@ impl OffsetMap {
         Span::new(start, self.end(limit).max(start))
     }
 
+    /// The bytes of the file that runs stand for, in order of the decoded text.
+    pub(crate) fn places(&self) -> Vec<Span> {
+        let place = |run: &Run| Span::new(run.file, run.file + run.file_bytes);
+        self.runs.iter().map(place).collect()
+    }
+
     /// The byte of the decoded text at a byte of the file.
     pub(crate) fn in_text(&self, offset: usize) -> Option<usize> {
         let run = self

@@ -33,12 +33,16 @@ impl ApiKind {
 pub enum PartKind {
     /// Text that the model reads.
     Text,
+    /// One example of several; its values stand in the file, so that all of it is static.
+    Example,
     /// The definition of a tool, as it is written in the file.
     Tool,
     /// A call of a tool, or its result, as it is written in the file.
     ToolUse,
     /// Content that is no text: an image, a file.
     Media,
+    /// The messages of a conversation; the text is the name that stands for them.
+    History,
 }
 
 /// A stretch of a prompt that stands in one string of the file.
@@ -68,4 +72,20 @@ pub struct Marker {
     /// The part that it closes, an index into [`Template::parts`](crate::Template::parts); none where
     /// it stands at the top of the request.
     pub part: Option<usize>,
+    /// In which kind of place it stands.
+    pub place: MarkerPlace,
+}
+
+/// Places of markers in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MarkerPlace {
+    /// On a block, or behind it.
+    Block,
+    /// At the start of its list, with nothing there that it could close.
+    ListStart,
+    /// In the result of a tool, among the blocks of that result.
+    ToolResult,
+    /// At the top of the request.
+    Request,
 }

@@ -39,6 +39,8 @@ pub enum PieceKind {
     Text,
     /// A printed value, with everything that it is made of.
     Value(Expression),
+    /// The messages of a conversation, put in the place of a name. They only grow at their end.
+    History(Expression),
     /// A loop over a value; its body follows.
     Loop(Expression),
     /// A condition; its ways follow.
@@ -56,7 +58,11 @@ impl Piece {
     pub(crate) fn is_value(&self) -> bool {
         matches!(
             self.kind,
-            PieceKind::Value(_) | PieceKind::Loop(_) | PieceKind::Condition(_) | PieceKind::Include
+            PieceKind::Value(_)
+                | PieceKind::History(_)
+                | PieceKind::Loop(_)
+                | PieceKind::Condition(_)
+                | PieceKind::Include
         )
     }
 }

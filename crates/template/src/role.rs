@@ -101,6 +101,36 @@ pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
     marks
 }
 
+/// Every role of messages that are written as JSON: `"role": "user"`.
+pub(crate) fn json_marks(text: &str) -> Vec<RoleMark> {
+    let mut marks = Vec::new();
+    for (start, key) in text.match_indices("\"role\"") {
+        let behind = text[start + key.len()..].trim_start();
+        let Some(value) = behind.strip_prefix(':').map(str::trim_start) else {
+            continue;
+        };
+        let Some((name, rest)) = value
+            .strip_prefix('"')
+            .and_then(|name| name.split_once('"'))
+        else {
+            continue;
+        };
+        // With the key of what is said, which says nothing itself.
+        let end = text.len() - behind_content(rest).unwrap_or(rest).len();
+        let span = Span { start, end };
+        let begins = role(name);
+        marks.extend(begins.map(|_| RoleMark { span, begins }));
+    }
+    marks
+}
+
+/// What stands behind `, "content": "`.
+fn behind_content(rest: &str) -> Option<&str> {
+    let key = rest.trim_start().strip_prefix(',')?.trim_start();
+    let value = key.strip_prefix("\"content\"")?.trim_start();
+    value.strip_prefix(':')?.trim_start().strip_prefix('"')
+}
+
 fn mark_at(rest: &str, line_start: bool) -> Option<(usize, Option<Role>)> {
     if rest.starts_with(['<', '[']) {
         let fixed = FIXED.iter().find(|(mark, _)| rest.starts_with(mark));
@@ -160,6 +190,23 @@ mod tests {
             .map(|mark| (&text[mark.span.start..mark.span.end], mark.begins))
             .collect();
         assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn messages_in_json() {
+        let text = r#"[{"role": "system", "x": "role"}, {"content": "", "role" :"user"}, {"role": 1}, {"role": "x"}, {"role": "user", "content": "hi"}]"#;
+        let found: Vec<_> = json_marks(text)
+            .into_iter()
+            .map(|mark| (&text[mark.span.start..mark.span.end], mark.begins))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (r#""role": "system""#, Some(Role::System)),
+                (r#""role" :"user""#, Some(Role::User)),
+                (r#""role": "user", "content": ""#, Some(Role::User)),
+            ]
+        );
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl<'a, F: Fn(&Atom) -> Option<Volatility>> Walk<'a, F> {
                 self.leave();
                 volatility
             }
-            Node::Output { span, value } => {
+            Node::Output { span, value } | Node::History { span, value } => {
                 let volatility = self.value(value);
                 self.border(*span, volatility)
             }

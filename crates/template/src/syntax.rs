@@ -5,7 +5,7 @@ pub(crate) mod handlebars;
 pub(crate) mod semantic_kernel;
 pub(crate) mod str_format;
 
-mod atoms;
+pub(crate) mod atoms;
 mod delimiters;
 
 use headwater_text::Span;

@@ -15,8 +15,9 @@ use crate::{
     part::{ApiKind, Marker, Part, PartKind},
     piece::Piece,
     problem::Problem,
+    role,
     source::Source,
-    syntax,
+    syntax::{self, atoms::variable},
     tree::{Comment, Node},
     units::{Unit, load_all},
 };
@@ -58,6 +59,8 @@ pub(crate) struct Draft {
     pub(crate) label: Option<String>,
     /// It is known to be a chat template; else its text tells.
     pub(crate) is_chat_template: bool,
+    /// It writes messages as JSON, with tags between them.
+    pub(crate) is_json_chat: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -74,6 +77,7 @@ impl Draft {
             api: None,
             label: None,
             is_chat_template: false,
+            is_json_chat: false,
             problems: Vec::new(),
         }
     }
@@ -127,7 +131,12 @@ impl Template {
             tree,
         }];
         load_all(&mut units, draft.dialect, load, notes);
-        let mut laid_out = lay_out(&units);
+        let marks_of = if draft.is_json_chat {
+            role::json_marks
+        } else {
+            role::marks
+        };
+        let mut laid_out = lay_out(&units, marks_of);
         notes.append(&mut laid_out.notes);
         let cached = cached(draft.api, &draft.markers);
         let (pieces, variants) = measure(laid_out.laid, &laid_out.flow, cached);
@@ -305,6 +314,14 @@ fn read_parts(text: &str, draft: &Draft, problems: &mut Vec<Problem>) -> (Vec<Ma
             nodes.push(Node::Role { span, role });
         }
         message = part.message;
+        if part.kind == PartKind::History {
+            let span = part.span;
+            let kind = MarkKind::Output;
+            marks.push(Mark { kind, span });
+            let value = variable(&text[span.start..span.end], span);
+            nodes.push(Node::History { span, value });
+            continue;
+        }
         let dialect = if part.kind == PartKind::Text {
             draft.dialect
         } else {

@@ -21,6 +21,11 @@ pub(crate) enum Node {
         span: Span,
         value: Expression,
     },
+    /// The messages of a conversation.
+    History {
+        span: Span,
+        value: Expression,
+    },
     Loop {
         targets: Vec<String>,
         span: Span,

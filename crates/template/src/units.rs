@@ -197,6 +197,7 @@ fn collect(nodes: &[Node], found: &mut Vec<Reference>) {
             Node::Branch(arms) => arms.iter().for_each(|arm| collect(&arm.body, found)),
             Node::Text(_)
             | Node::Output { .. }
+            | Node::History { .. }
             | Node::Set { .. }
             | Node::Literal { .. }
             | Node::Role { .. }

@@ -14,6 +14,7 @@ fn pieces(template: &Template) -> Vec<String> {
     for piece in template.pieces() {
         let (kind, value) = match &piece.kind {
             PieceKind::Value(value) => ("", Some(value)),
+            PieceKind::History(value) => ("history ", Some(value)),
             PieceKind::Loop(value) => ("for ", Some(value)),
             PieceKind::Condition(value) => ("if ", Some(value)),
             PieceKind::Include => ("include ", None),
@@ -220,6 +221,122 @@ fn langchain() {
         "langchain",
         &[&["day 2:98 5 system", "q 3:97 0 user last"]],
     );
+}
+
+#[test]
+fn a_placeholder_of_messages_is_history() {
+    let history = r#"{"lc": 1, "id": ["langchain", "prompts", "chat", "MessagesPlaceholder"], "kwargs": {"variable_name": "chat_history", "optional": true}}"#;
+    let system = r#"{"id": ["SystemMessagePromptTemplate"], "kwargs": {"prompt": {"kwargs": {"template": "{day} rules"}}}}"#;
+    let human = r#"{"id": ["HumanMessagePromptTemplate"], "kwargs": {"prompt": {"kwargs": {"template": "{q}"}}}}"#;
+    let steps =
+        r#"{"id": ["MessagesPlaceholder"], "kwargs": {"variable_name": "agent_scratchpad"}}"#;
+    let check = |messages: &[&str], expected: &[&str]| {
+        let text = format!(
+            "{{\"lc\": 1, \"id\": [\"ChatPromptTemplate\"], \"kwargs\": {{\"messages\": [\n{}]}}}}",
+            messages.join(",\n")
+        );
+        check("p.json", &text, "langchain", &[expected]);
+    };
+    check(
+        &[system, history, human],
+        &[
+            "day 2:88 5 system",
+            "history chat_history 3:103 0 other",
+            "q 4:87 0 user last",
+        ],
+    );
+    // What the agent did belongs to the newest turn.
+    check(
+        &[system, history, human, steps],
+        &[
+            "day 2:88 5 system",
+            "history chat_history 3:103 0 other",
+            "q 4:87 0 user last",
+            "history agent_scratchpad 5:62 0 user last",
+        ],
+    );
+    check(
+        &[history, system, human],
+        &[
+            "history chat_history 2:103 5 other",
+            "day 3:88 5 system",
+            "q 4:87 0 user last",
+        ],
+    );
+}
+
+#[test]
+fn chats_in_strings() {
+    let json = "prompts:\n  - |\n    [{\"role\": \"system\", \"content\": \"{{ day }} rules\"},\n     {\"role\": \"user\", \"content\": \"{{ q }}\"}]\nproviders: [x]\n";
+    check(
+        "promptfooconfig.yaml",
+        json,
+        "promptfoo",
+        &[&["day 3:40 5 system", "q 4:38 0 user last"]],
+    );
+    // Escapes of JSON inside escapes of YAML.
+    check(
+        "promptfooconfig.yaml",
+        r#"prompts: ["[{\"role\": \"user\", \"content\": \"\\u00e9 {{ a }}\\n12\"}]"]"#,
+        "promptfoo",
+        &[&["a 1:60 2 user last"]],
+    );
+    check(
+        "promptfooconfig.yaml",
+        "prompts:\n  - |\n    - role: system\n      content: '{{ day }} rules'\n    - role: user\n      content: >-\n        {{ q }}\n",
+        "promptfoo",
+        &[&["day 4:20 5 system", "q 7:12 0 user last"]],
+    );
+    // As a file of its own, whatever it is called.
+    for name in ["chat.txt", "chat.j2", "chat.md"] {
+        let text = "[{\"role\": \"system\", \"content\": \"{{ day }} rules\"},\n {\"role\": \"user\", \"content\": \"{{ q }}\"}]\n";
+        check(
+            name,
+            text,
+            "promptfoo",
+            &[&["day 1:36 5 system", "q 2:34 0 user last"]],
+        );
+    }
+    // A loop between the messages makes it a template.
+    check(
+        "promptfooconfig.yaml",
+        "prompts:\n  - |\n    [{% for m in x %}{\"role\": \"user\", \"content\": \"{{ m }}\"},{% endfor %}\n    ]\n",
+        "promptfoo",
+        &[&["for x 3:18 1", "x 3:54 4 user last"]],
+    );
+}
+
+#[test]
+fn every_document_of_a_yaml_file() {
+    check(
+        "prompts.yaml",
+        "note: &n 'Day: {{ day }} 1234'\n---\ndescription: x\nprompts: ['{{ a }} 12']\n---\n- {role: user, content: '{{ q }}'}\n",
+        "promptfoo",
+        &[&["a 4:15 2"], &["q 6:29 0 user last"]],
+    );
+    check(
+        "promptfooconfig.yaml",
+        "texts:\n  - &day 'Day: {{ day }} 1234'\nprompts: [*day]\n",
+        "promptfoo",
+        &[&["day 2:19 4"]],
+    );
+}
+
+#[test]
+fn yaml_that_is_too_long() {
+    let long = format!("description: x\nprompts:\n{}", "  - hi\n".repeat(300_000));
+    let document = document("evals.yaml", &long);
+    assert_eq!(document.format.as_str(), "promptfoo");
+    assert!(document.problems[0].message.contains("split the file"));
+    let long = format!(
+        "description: prompts\nrows:\n{}",
+        "  - hi\n".repeat(300_000)
+    );
+    assert_eq!(document_format("data.yaml", &long), "not-a-template");
+}
+
+fn document_format(path: &str, text: &str) -> &'static str {
+    document(path, text).format.as_str()
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! The pipeline: which steps run for which profile, in which order, until nothing changes.
 
+use std::borrow::Cow;
+
+use crate::crlf::Unix;
 use crate::draft::Draft;
 use crate::inspect::{Fences, Form, Seen, Verdict, look, sighting};
 use crate::position::Cursor;
 use crate::steps::{
     Edit, apply, drop_leading_blank_lines, end_with_newline, normalize, strip_line_ends,
 };
-use crate::{Action, Change, Class, CleanError, Cleaned, Profile, Safety, Sighting, Step};
+use crate::{Action, Class, CleanError, Cleaned, Profile, Safety, Sighting, Step};
 
 /// Brings a text into its canonical form.
 ///
@@ -66,14 +69,45 @@ fn run(text: &str, profile: Profile, place: Place) -> Result<Cleaned, CleanError
             ..Cleaned::default()
         });
     }
-    let cleaning = Cleaning {
-        profile,
-        place,
-        input: text,
-        draft: Draft::new(text),
-        edits: Vec::new(),
+    let Some(unix) = Unix::of(text) else {
+        let done = Cleaning::new(text, profile, place).finish()?;
+        let mut cursor = Cursor::new(text);
+        let changes = done.edits.iter().map(|edit| edit.change(&mut cursor));
+        return Ok(Cleaned {
+            changes: changes.collect(),
+            text: done.text.into_owned(),
+            warnings: done.warnings,
+        });
     };
-    cleaning.finish()
+    let back = |sighting| unix.sighting(sighting);
+    let done = Cleaning::new(unix.text(), profile, place)
+        .finish()
+        .map_err(|error| CleanError {
+            sightings: error.sightings.into_iter().map(back).collect(),
+        })?;
+    let changes = unix.changes(done.edits);
+    let warnings = done.warnings.into_iter().map(back).collect();
+    let text = match done.text {
+        Cow::Owned(text) => text,
+        // Only its end can have been cut, so it need not be copied.
+        Cow::Borrowed(start) => {
+            let length = start.len();
+            unix.into_text(length)
+        }
+    };
+    Ok(Cleaned {
+        text,
+        changes,
+        warnings,
+    })
+}
+
+/// A cleaned text, told in places of the text that cleaning was given.
+struct Done<'a> {
+    text: Cow<'a, str>,
+    /// Sorted.
+    edits: Vec<Edit>,
+    warnings: Vec<Sighting>,
 }
 
 struct Cleaning<'a> {
@@ -84,7 +118,17 @@ struct Cleaning<'a> {
     edits: Vec<Edit>,
 }
 
-impl Cleaning<'_> {
+impl<'a> Cleaning<'a> {
+    fn new(input: &'a str, profile: Profile, place: Place) -> Self {
+        Self {
+            profile,
+            place,
+            input,
+            draft: Draft::new(input),
+            edits: Vec::new(),
+        }
+    }
+
     /// Runs rounds until one leaves nothing that another one could see.
     ///
     /// Taking a character away can let two others compose, and can take the context from a
@@ -92,7 +136,7 @@ impl Cleaning<'_> {
     /// table, a space or a newline, or composes what the next round finds composed, and no
     /// step ever adds a character of the table: so there are at most some rounds more than
     /// characters, and in real text two.
-    fn finish(mut self) -> Result<Cleaned, CleanError> {
+    fn finish(mut self) -> Result<Done<'a>, CleanError> {
         let bound = 2 * self.input.len() + 4;
         let fences = match self.profile {
             Profile::Dynamic => Fences::Ignored,
@@ -112,7 +156,12 @@ impl Cleaning<'_> {
                 break;
             }
         }
-        Ok(self.cleaned(warnings))
+        self.edits.sort_by_key(|edit| (edit.span, edit.step));
+        Ok(Done {
+            text: self.draft.into_text(),
+            edits: self.edits,
+            warnings,
+        })
     }
 
     /// The steps, in order.
@@ -178,23 +227,6 @@ impl Cleaning<'_> {
                 ..sighting(verdict, &self.draft, &mut cursor)
             })
             .collect()
-    }
-
-    fn cleaned(mut self, warnings: Vec<Sighting>) -> Cleaned {
-        self.edits.sort_by_key(|edit| (edit.span, edit.step));
-        let mut cursor = Cursor::new(self.input);
-        let changes = self.edits.into_iter().map(|edit| Change {
-            step: edit.step,
-            span: edit.span,
-            position: cursor.position(edit.span.start),
-            code_point: edit.code_point,
-            action: edit.action,
-        });
-        Cleaned {
-            changes: changes.collect(),
-            text: self.draft.into_text(),
-            warnings,
-        }
     }
 }
 

@@ -54,8 +54,9 @@ impl<'a> Draft<'a> {
         &self.text
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.text.into_owned()
+    /// Borrowed only where it is a start of the input.
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        self.text
     }
 
     /// The bytes of the input that `length` bytes from `at` on come from.

@@ -87,6 +87,7 @@ mod sighting;
 
 // What is done about it, for whom, and the account of it.
 mod clean;
+mod crlf;
 mod draft;
 mod outcome;
 mod profile;

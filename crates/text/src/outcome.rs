@@ -80,6 +80,18 @@ pub struct Change {
     pub code_point: Option<char>,
     /// What was done.
     pub action: Action,
+    /// At how many more ends of lines the same was done: of CRLF, at so many that follow before
+    /// the next change of the list; of spaces ahead of a line's end, on so many lines that follow
+    /// one another. Zero for everything else.
+    pub repeats: usize,
+}
+
+impl Change {
+    /// How often it was done, this place included.
+    #[must_use]
+    pub fn times(&self) -> usize {
+        1 + self.repeats
+    }
 }
 
 impl fmt::Display for Change {
@@ -99,9 +111,14 @@ impl fmt::Display for Change {
             }
         }
         match self.action {
-            Action::Replace(text) => write!(f, " with {text:?}"),
-            Action::Insert(text) => write!(f, " {text:?}"),
-            _ => Ok(()),
+            Action::Replace(text) => write!(f, " with {text:?}")?,
+            Action::Insert(text) => write!(f, " {text:?}")?,
+            _ => {}
+        }
+        match self.repeats {
+            0 => Ok(()),
+            1 => write!(f, ", and at the next end of a line"),
+            more => write!(f, ", and at the next {more} ends of lines"),
         }
     }
 }
@@ -112,7 +129,8 @@ impl fmt::Display for Change {
 pub struct Cleaned {
     /// The canonical text.
     pub text: String,
-    /// Every change, in the order of the input.
+    /// Every change, in the order of the input; ends of lines that changed alike are one entry
+    /// with a count.
     pub changes: Vec<Change>,
     /// Characters that are still there and that somebody should look at, in the order of the
     /// input.
@@ -126,7 +144,8 @@ impl Cleaned {
         self.changes
             .iter()
             .filter(|change| change.step == step)
-            .count()
+            .map(Change::times)
+            .sum()
     }
 
     /// The steps that changed something and how often, in the order of the steps.

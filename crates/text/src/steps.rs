@@ -8,7 +8,8 @@ use crate::draft::{Draft, Rewrite};
 use crate::inspect::Verdict;
 use crate::layout::{Layout, is_newline};
 use crate::plain::odd;
-use crate::{Action, Class, Span, Step};
+use crate::position::Cursor;
+use crate::{Action, Change, Class, Span, Step};
 
 /// One change, before it has a line and a column.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,21 @@ pub(crate) struct Edit {
     pub(crate) span: Span,
     pub(crate) code_point: Option<char>,
     pub(crate) action: Action,
+    /// As in [`Change`].
+    pub(crate) repeats: usize,
+}
+
+impl Edit {
+    pub(crate) fn change(&self, cursor: &mut Cursor<'_>) -> Change {
+        Change {
+            step: self.step,
+            span: self.span,
+            position: cursor.position(self.span.start),
+            code_point: self.code_point,
+            action: self.action,
+            repeats: self.repeats,
+        }
+    }
 }
 
 /// Carries out decisions about characters of the table, as far as `treatment` lets them.
@@ -40,6 +56,7 @@ pub(crate) fn apply(
             span: next.replace(verdict.at..verdict.at + verdict.length, with),
             code_point: Some(verdict.code_point),
             action,
+            repeats: 0,
         });
     }
     if let Some(next) = next.finish() {
@@ -88,6 +105,7 @@ pub(crate) fn normalize(draft: &mut Draft<'_>) -> Vec<Edit> {
                 span: next.replace(at..at + part.length, &part.composed),
                 code_point: text[at..].chars().next(),
                 action: Action::Normalize,
+                repeats: 0,
             });
         }
     }
@@ -160,11 +178,13 @@ fn common(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) ->
 /// rendered, and half of all editors take them away on saving; the canonical text must not
 /// depend on who saved it last.
 pub(crate) fn strip_line_ends(draft: &mut Draft<'_>) -> Vec<Edit> {
-    let mut edits = Vec::new();
+    let mut edits: Vec<Edit> = Vec::new();
     let mut next = Rewrite::new(draft);
     let text = draft.text();
     let mut layout = Layout::new(text);
     let mut from = 0;
+    // Where the next line begins, if this one lost nothing but spaces.
+    let mut run = None;
     while let Some(end) = blank_end(text, from) {
         from = end;
         let line = layout.line_at(end - 1);
@@ -173,10 +193,16 @@ pub(crate) fn strip_line_ends(draft: &mut Draft<'_>) -> Vec<Edit> {
         }
         let words = text[line.start..end].trim_end_matches([' ', '\t']);
         let start = line.start + words.len();
-        edits.push(Edit {
-            span: next.replace(start..end, ""),
-            ..removal(draft, Step::TrailingSpace, start, end - start)
-        });
+        let span = next.replace(start..end, "");
+        let is_spaces = text[start..end].bytes().all(|byte| byte == b' ');
+        match edits.last_mut() {
+            Some(first) if is_spaces && run == Some(line.start) => first.repeats += 1,
+            _ => edits.push(Edit {
+                span,
+                ..removal(draft, Step::TrailingSpace, start, end - start)
+            }),
+        }
+        run = is_spaces.then_some(end + 1);
     }
     if let Some(next) = next.finish() {
         *draft = next;
@@ -246,6 +272,7 @@ pub(crate) fn end_with_newline(draft: &mut Draft<'_>) -> Vec<Edit> {
         span,
         code_point: None,
         action: Action::Insert("\n"),
+        repeats: 0,
     }]
 }
 
@@ -255,6 +282,7 @@ fn removal(draft: &Draft<'_>, step: Step, start: usize, length: usize) -> Edit {
         span: draft.origin(start, length),
         code_point: draft.text()[start..].chars().next(),
         action: Action::Remove,
+        repeats: 0,
     }
 }
 

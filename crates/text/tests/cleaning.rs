@@ -169,6 +169,24 @@ fn verbatim_text_stays() {
 fn changes_say_what_where_and_how() {
     check_changes("a\n", &[]);
     check_changes("a", &["1:2: segment_end: insert \"\\n\""]);
+    check_changes(
+        "a\r\nb\r\nc \r\nd\r\n\n",
+        &[
+            "1:2: newline: replace ⟨U+000D⟩ CARRIAGE RETURN with \"\\n\", and at the next end of a line",
+            "3:2: trailing_space: remove ⟨U+0020⟩",
+            "3:3: newline: replace ⟨U+000D⟩ CARRIAGE RETURN with \"\\n\", and at the next end of a line",
+            "5:1: segment_end: remove ⟨U+000A⟩",
+        ],
+    );
+    check_changes(
+        "a \nb  \nc \t\nd \n\ne \n",
+        &[
+            "1:2: trailing_space: remove ⟨U+0020⟩, and at the next end of a line",
+            "3:2: trailing_space: remove ⟨U+0020⟩",
+            "4:2: trailing_space: remove ⟨U+0020⟩",
+            "6:2: trailing_space: remove ⟨U+0020⟩",
+        ],
+    );
     check_changes("a\n\n\n", &["2:1: segment_end: remove ⟨U+000A⟩"]);
     check_changes(
         "é\u{200B}x\u{A0}y  \r\ncafe\u{301}\u{7}\n",

@@ -1,6 +1,8 @@
 //! Laws of cleaning, over ordinary and over hostile text.
 
-use headwater_text::{Action, Profile, clean, clean_following, inspect, shown};
+use headwater_text::{
+    Action, CleanError, Cleaned, Profile, Step, clean, clean_following, inspect, shown,
+};
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
@@ -180,6 +182,41 @@ proptest! {
         prop_assert!(clean(&text, Profile::Verbatim).is_ok());
         if let Err(error) = clean(&text, Profile::Strict) {
             prop_assert!(!error.sightings.is_empty());
+        }
+    }
+
+    /// A file with CRLF is the same file: only its line ends are told besides.
+    #[test]
+    fn line_ends_of_another_system_change_nothing_else(text in text()) {
+        let unix = text.replace('\r', "");
+        let windows = unix.replace('\n', "\r\n");
+        for profile in [Profile::Strict, Profile::Dynamic] {
+            for clean in [clean, clean_following] {
+                let (one, other) = match (clean(&unix, profile), clean(&windows, profile)) {
+                    (Ok(one), Ok(other)) => (one, other),
+                    (one, other) => {
+                        let places = |failed: Result<Cleaned, CleanError>| {
+                            let sightings = failed.unwrap_err().sightings;
+                            sightings.iter().map(ToString::to_string).collect::<Vec<_>>()
+                        };
+                        prop_assert_eq!(places(one), places(other));
+                        continue;
+                    }
+                };
+                prop_assert_eq!(shown(&one.text), shown(&other.text));
+                let newlines = unix.matches('\n').count();
+                prop_assert_eq!(other.count(Step::Newline), one.count(Step::Newline) + newlines);
+                let places = |cleaned: &Cleaned| {
+                    let changes = cleaned.changes.iter();
+                    let rest = changes.filter(|change| change.code_point != Some('\r'));
+                    rest.map(|change| (change.position, change.step)).collect::<Vec<_>>()
+                };
+                prop_assert_eq!(places(&one), places(&other));
+                for (one, other) in one.warnings.iter().zip(&other.warnings) {
+                    prop_assert_eq!(one.to_string(), other.to_string());
+                    prop_assert_eq!(&unix[one.span.start..one.span.end], &windows[other.span.start..other.span.end]);
+                }
+            }
         }
     }
 

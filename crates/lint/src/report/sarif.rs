@@ -145,6 +145,18 @@ fn result(file: &File<'_>, finding: &Finding, name: Fingerprint) -> Value {
     if let Some(index) = index {
         result["ruleIndex"] = json!(index);
     }
+    if !finding.related.is_empty() {
+        let places = finding.related.iter().map(|related| {
+            json!({
+                "physicalLocation": {
+                    "artifactLocation": artifact,
+                    "region": region(lines, related.span),
+                },
+                "message": {"text": related.message},
+            })
+        });
+        result["relatedLocations"] = places.collect();
+    }
     if let Some(fix) = &finding.fix {
         let replacements: Vec<Value> = fix
             .edits

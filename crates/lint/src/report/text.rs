@@ -28,7 +28,8 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
     let mut out = String::new();
     for outcome in &report.judged {
         for finding in &outcome.findings {
-            out.push_str(&excerpt(&renderer, outcome, finding, width));
+            let cost = cost(finding, report.tokens);
+            out.push_str(&excerpt(&renderer, outcome, finding, (width, cost)));
             out.push_str("\n\n");
         }
     }
@@ -51,7 +52,12 @@ pub fn text(report: &Report, paint: Paint, width: usize) -> String {
     out
 }
 
-fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding, width: usize) -> String {
+fn excerpt(
+    renderer: &Renderer,
+    outcome: &Outcome,
+    finding: &Finding,
+    (width, cost): (usize, Option<String>),
+) -> String {
     let line = source_line(&outcome.text, finding.span, width);
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
@@ -63,7 +69,7 @@ fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding, width: usi
     let snippet = Snippet::source(line.text.as_str())
         .path(path.as_str())
         .line_start(finding.position.line)
-        .annotation(AnnotationKind::Primary.span(line.mark).label(cost(finding)));
+        .annotation(AnnotationKind::Primary.span(line.mark).label(cost));
     let title = level
         .primary_title(finding.message.as_str())
         .id(finding.code.as_str());
@@ -79,14 +85,22 @@ fn excerpt(renderer: &Renderer, outcome: &Outcome, finding: &Finding, width: usi
     )
 }
 
-fn cost(finding: &Finding) -> Option<String> {
-    let family = finding.code.family();
+fn cost(finding: &Finding, counted: TokenCount) -> Option<String> {
+    let about = about(counted);
     match finding.cost_tokens {
         0 => None,
-        n if family.costs_every_request() => {
-            Some(format!("about {n} static {} behind this", tokens(n)))
+        n if finding.code.family().costs_every_request() => {
+            Some(format!("{about}{n} static {} behind this", tokens(n)))
         }
-        n => Some(format!("about {n} {} at risk", tokens(n))),
+        n => Some(format!("{about}{n} {} at risk", tokens(n))),
+    }
+}
+
+/// An estimate says that it is one.
+fn about(counted: TokenCount) -> &'static str {
+    match counted {
+        TokenCount::Estimated => "about ",
+        TokenCount::Counted => "",
     }
 }
 
@@ -140,7 +154,8 @@ pub(crate) fn summary(report: &Report) -> String {
     match report.lost_tokens() {
         0 => {}
         n => line.push_str(&format!(
-            "; about {n} static {} could be cached and are not ({})",
+            "; {}{n} static {} could be cached and are not ({})",
+            about(report.tokens),
             tokens(n),
             match report.tokens {
                 TokenCount::Estimated => "4 bytes a token",

@@ -465,7 +465,10 @@ fn a_home_prior_makes_routers_agree_that_share_nothing() {
     };
     assert_ne!(place(&world, body).worker, home);
     let other = place(&world, body).worker;
-    let id = world.send_to(other, &keyed(42));
+    let id = world.send_to(other, &signed(&text, 42));
     world.finish(other, id);
-    assert_ne!(place(&world, signed(&text, 42)).worker, home);
+    // The next turn names the end of that one; a later one does not, and was with others since.
+    let (next, later) = (named(3, 10_200, &[625]), named(3, 20_000, &[1_250]));
+    assert_ne!(place(&world, signed(&next, 42)).worker, home);
+    assert_eq!(place(&world, signed(&later, 42)).worker, home);
 }

@@ -61,7 +61,7 @@ const drawTiles = (now, then) => {
   $("tiles").replaceChildren(
     tile("Requests", number(rate), "/s", number(p.requests) + " since the start"),
     tile("Prefix hit rate", rateOf(q && share(p, q, "matched_tokens", "prompt_tokens")), "%", "engines say " + percent(q && share(p, q, "hit_tokens", "queried_tokens"))),
-    tile("First byte", first === null ? "–" : millis(first).split(" ")[0], first === null ? "" : millis(first).split(" ")[1], "mean of the last minute"),
+    tile("First byte", first === null ? "–" : millis(first).split(" ")[0], first === null ? "" : millis(first).split(" ")[1], "mean, last minute"),
     tile("In flight", number(p.in_flight), "", number(sum("waiting")) + " without a first byte"),
     tile("Held back", number(held), "", number(now.retries) + " retries · " + number(now.cancelled) + " left"),
     tile("Workers ready", String(up), " of " + now.workers.length, hot ? hot + " hot" : "none hot", up < now.workers.length),

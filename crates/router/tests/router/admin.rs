@@ -165,7 +165,8 @@ async fn what_cannot_be_done_is_told_as_json() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "");
     let url = worker.url();
-    let cases: [(&str, &str, &str, u16, &str); 8] = [
+    let cases: [(&str, &str, &str, u16, &str); 9] = [
+        ("POST", "/workers", "", 400, "bad_request"),
         ("POST", "/workers", "ftp://a", 400, "bad_request"),
         (
             "POST",

@@ -247,5 +247,50 @@ fn a_good_file_passes_the_check() {
     std::fs::write(&file, "listen: 127.0.0.1:0\nworkers: [http://a:1]\n").unwrap();
     let output = ends(&["check", "--config", file.to_str().unwrap()]);
     assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stdout).ends_with("is fine: 1 workers\n"));
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("is fine: 1 worker, policy cost\n"));
+
+    // What the file names is read as well, unless it is elsewhere.
+    let yaml = "listen: 127.0.0.1:0\nworkers: [http://a:1, http://b:1]\ntls: {certificate: /none/c.pem, key: /none/k.pem}\n";
+    std::fs::write(&file, yaml).unwrap();
+    let file = file.to_str().unwrap();
+    let output = ends(&["check", "--config", file]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("`tls.certificate`: cannot use `/none/c.pem`"),
+        "{said}"
+    );
+    assert!(
+        ends(&["check", "--without-files", "--config", file])
+            .status
+            .success()
+    );
+}
+
+#[tokio::test]
+async fn what_a_file_or_a_collector_gets_has_no_colours() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, log) = (folder.path().join("r.yaml"), folder.path().join("log"));
+    std::fs::write(
+        &file,
+        "listen: 127.0.0.1:0\nworkers: [http://127.0.0.1:9]\n",
+    )
+    .unwrap();
+    let mut child = program()
+        .arg("--config")
+        .arg(&file)
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let said = || std::fs::read_to_string(&log).unwrap();
+    // Nobody listens at the worker's port.
+    soon("a warning", async {
+        while !said().contains("worker is down") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(!said().contains('\u{1b}'), "{}", said());
 }

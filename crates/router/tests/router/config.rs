@@ -99,6 +99,14 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
         "r.yaml:1:9: listen: `8080` is not an address; write an IP address and a port, such as `127.0.0.1:8080`",
     );
     check(
+        "listen: 0.0.0.0:8080\nworkers: [http://a:1, http://127.0.0.1:8080]\n",
+        "r.yaml: workers[1]: this is where the router itself listens; give the engine's own port",
+    );
+    check(
+        &format!("{head}workers:\n\t- http://a:1\n"),
+        "r.yaml:3:1: workers: found character that cannot start any token; indent with spaces, as YAML knows no tabs",
+    );
+    check(
         &format!("{both}policy: best\n"),
         "r.yaml:3:9: policy: `best` is not a policy; use one of `cost`, `ring`, `least_requests`, `round_robin`",
     );

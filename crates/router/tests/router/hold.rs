@@ -69,6 +69,33 @@ async fn what_a_worker_cannot_take_waits_here_and_leaves_with_its_client() {
 }
 
 #[tokio::test]
+async fn a_client_with_a_large_body_is_missed_as_soon_as_it_leaves() {
+    let worker = Worker::start().await;
+    worker.does(Act::Hang);
+    let router = Running::start(&[&worker], LITTLE);
+    let first = send(&router, 1).await;
+    until("the first request", || worker.requests() == 1).await;
+    let signed = long_prompt(2);
+    let mut second = Conn::to(router.address).await;
+    let body = "x".repeat(20_000_000);
+    let text = request(&[("prefix-signature", signed.as_str())], &body);
+    soon("a large body", second.send(&text)).await.unwrap();
+    until_held(&router, 1.0).await;
+    drop(second);
+    until_held(&router, 0.0).await;
+
+    // What was read meanwhile is delivered like the rest.
+    let mut third = Conn::to(router.address).await;
+    soon("a large body", third.send(&text)).await.unwrap();
+    until_held(&router, 1.0).await;
+    worker.does(Act::Answer);
+    drop(first);
+    let answer = soon("its turn", third.response()).await.unwrap();
+    assert_eq!(answer.status, 200);
+    assert!(worker.last().1 == body.as_bytes());
+}
+
+#[tokio::test]
 async fn who_waits_goes_to_another_worker_or_is_told_that_there_is_none() {
     let (one, two) = (Worker::start().await, Worker::start().await);
     one.does(Act::Hang);

@@ -18,6 +18,7 @@ mod hold;
 mod kv_events;
 mod placement;
 mod pools;
+mod reports;
 mod schema;
 mod strict;
 #[expect(dead_code, reason = "the chaos run needs more of it")]

@@ -39,6 +39,8 @@ pub(crate) enum Act {
     Answer,
     /// 200 with its load in the head: it is hot.
     Load,
+    /// 200 with this JSON, in small chunks.
+    Json(&'static str),
     /// This status, with its name as body.
     Status(u16),
     /// One event for each permit of `Worker::events`, then the end after `finish`.
@@ -63,6 +65,8 @@ pub(crate) struct Worker {
     pub(crate) act: Mutex<Act>,
     pub(crate) health: AtomicU16,
     pub(crate) metrics: Mutex<String>,
+    /// Whether it answers who asks for its metrics.
+    pub(crate) tells: AtomicBool,
     /// Every proxied request: its head as it came, and its body.
     pub(crate) seen: Mutex<Vec<(String, Vec<u8>)>>,
     /// Whether it remembers what it sees.
@@ -74,6 +78,11 @@ pub(crate) struct Worker {
     pub(crate) connections: AtomicUsize,
     /// Connections that are open now.
     pub(crate) open: AtomicUsize,
+    /// Whether it answers who asks for its health.
+    pub(crate) is_idle: AtomicBool,
+    pub(crate) health_checks: AtomicUsize,
+    /// Bytes of a flood that were taken.
+    pub(crate) flooded: AtomicUsize,
     pub(crate) events: Semaphore,
     pub(crate) finish: Notify,
     accepting: Mutex<Option<JoinHandle<()>>>,
@@ -90,12 +99,16 @@ impl Worker {
             act: Mutex::new(Act::Answer),
             health: AtomicU16::new(200),
             metrics: Mutex::default(),
+            tells: AtomicBool::new(true),
             seen: Mutex::default(),
             remembers: AtomicBool::new(true),
             trailers: Mutex::default(),
             left: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+            is_idle: AtomicBool::new(true),
+            health_checks: AtomicUsize::new(0),
+            flooded: AtomicUsize::new(0),
             events: Semaphore::new(0),
             finish: Notify::new(),
             accepting: Mutex::default(),
@@ -168,10 +181,21 @@ impl Worker {
             let head = conn.head().await?;
             let path = head.split(' ').nth(1)?.to_owned();
             if path == "/health" {
+                self.health_checks.fetch_add(1, SeqCst);
+            }
+            if path == "/health" && !self.is_idle.load(SeqCst) {
+                conn.fill().await;
+                return None;
+            }
+            if path == "/health" {
                 let status = self.health.load(SeqCst);
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n"))
                     .await?;
                 continue;
+            }
+            if path == "/metrics" && !self.tells.load(SeqCst) {
+                conn.fill().await;
+                return None;
             }
             if path == "/metrics" {
                 let text = self.metrics.lock().unwrap().clone();
@@ -202,6 +226,14 @@ impl Worker {
             Act::Load => {
                 conn.send(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nendpoint-load-metrics: TEXT named_metrics.kv_cache_usage_perc=0.95\r\n\r\n{name}")).await
             }
+            Act::Json(text) => {
+                conn.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+                for part in text.as_bytes().chunks(7) {
+                    let part = String::from_utf8_lossy(part);
+                    conn.send(&format!("{:x}\r\n{part}\r\n", part.len())).await?;
+                }
+                conn.send("0\r\n\r\n").await
+            }
             Act::Status(status) => {
                 conn.send(&format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nx-worker: {name}\r\n\r\n{name}")).await
             }
@@ -229,6 +261,7 @@ impl Worker {
                 let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
                 while open.is_some() {
                     open = conn.send(&chunk).await;
+                    self.flooded.fetch_add(chunk.len(), SeqCst);
                 }
                 self.left.fetch_add(1, SeqCst);
                 None

@@ -86,6 +86,31 @@ async fn requests_bodies_and_streams_go_through_tls_and_http2() {
 }
 
 #[tokio::test]
+async fn traces_go_through_tls_to_a_collector_that_can_prove_who_it_is() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_certificates(folder.path());
+    write_certificates(other.path());
+    let (worker, collector) = (Worker::start().await, Worker::start().await);
+    let proved = Running::start(&[&collector], &tls(folder.path()));
+    for (authority, spans) in [(other.path(), 0), (folder.path(), 1)] {
+        let settings = format!(
+            "traces: {{endpoint: 'https://{}', ca: {}/ca.pem, sample: 1}}\n",
+            proved.address,
+            authority.display()
+        );
+        let mut router = Running::start(&[&worker], &settings);
+        assert_eq!(router.ask(&[], "{}").await.status, 200);
+        router.stop();
+        router.ended().await;
+        assert_eq!(collector.requests(), spans, "{authority:?}");
+    }
+    let (head, body) = collector.last();
+    assert!(head.starts_with("POST /v1/traces "), "{head}");
+    let told: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert!(told["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"].is_string());
+}
+
+#[tokio::test]
 async fn a_worker_that_cannot_prove_who_it_is_gets_nothing() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_certificates(folder.path());

@@ -138,6 +138,90 @@ async fn what_has_one_meaning_passes() {
 }
 
 #[tokio::test]
+async fn what_comes_right_behind_a_request_is_judged_like_the_first() {
+    let (worker, strict) = (Worker::start().await, Strict::start());
+    let router = Running::start(&[&worker], "");
+    let first = post("Content-Length: 2\r\n", "ab");
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    for second in [
+        post("Content-Length: 2\r\nContent-Length: 3\r\n", "abc"),
+        post("X: a\r\n Y: b\r\n", ""),
+        post("Transfer-Encoding : chunked\r\n", "0\r\n\r\n"),
+        post("Transfer-Encoding: gzip\r\n", "0\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(),
+    ] {
+        let before = worker.requests();
+        let hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+        let all = format!("{first}{second}{hidden}");
+        let found = statuses(&router, all.as_bytes(), 3).await;
+        assert!(
+            matches!(found.as_slice(), [200, 400] | [200]),
+            "{second:?}: {found:?}"
+        );
+        assert_eq!(worker.requests(), before + 1, "{second:?}");
+    }
+    // Here the parser takes the length away before anybody else sees it. What is left has one
+    // meaning, and the worker gets that meaning alone; the connection may end.
+    for both in [
+        post(&format!("{chunked}Content-Length: 5\r\n"), "0\r\n\r\n"),
+        post(&format!("Content-Length: 5\r\n{chunked}"), "0\r\n\r\n"),
+    ] {
+        let all = format!("{first}{both}{first}");
+        strict.check(all.as_bytes());
+        let found = statuses(&router, all.as_bytes(), 3).await;
+        let known = matches!(found.as_slice(), [200, 400] | [200, 200] | [200, 200, 200]);
+        assert!(known, "{both:?}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_in_the_request_line_and_another_one_name_the_same_worker() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    for case in [
+        "GET http://b.example:81/x?y HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http://user:secret@b.example/x?y HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http://b.example/x?y HTTP/1.1\r\nHost: b.example\r\n\r\n",
+        "GET https://b.example/x?y HTTP/1.0\r\n\r\n",
+        "GET /x?y HTTP/1.1\r\nHost: b.example\r\nX-Forwarded-Host: c\r\n\r\n",
+    ] {
+        assert_eq!(
+            statuses(&router, case.as_bytes(), 1).await,
+            [200],
+            "{case:?}"
+        );
+        let head = worker.last().0;
+        assert!(head.starts_with("GET /x?y HTTP/1.1\r\n"), "{head}");
+        let hosts: Vec<&str> = head.lines().filter(|l| l.starts_with("host:")).collect();
+        assert_eq!(hosts, [format!("host: {}", worker.address)], "{case:?}");
+    }
+    let before = worker.requests();
+    for (case, status) in [
+        ("OPTIONS * HTTP/1.1", 200),
+        ("GET //b.example/x HTTP/1.1", 200),
+        // These name no path.
+        ("GET b.example:80 HTTP/1.1", 400),
+        ("GET x HTTP/1.1", 400),
+        ("GET * HTTP/1.1", 400),
+        ("GET http:///x HTTP/1.1", 400),
+    ] {
+        let raw = format!("{case}\r\nHost: a\r\n\r\n");
+        assert_eq!(
+            statuses(&router, raw.as_bytes(), 1).await,
+            [status],
+            "{case:?}"
+        );
+    }
+    assert_eq!(worker.requests(), before + 2);
+    assert!(
+        worker
+            .last()
+            .0
+            .starts_with("GET //b.example/x HTTP/1.1\r\n")
+    );
+}
+
+#[tokio::test]
 async fn trailers_go_through() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "");

@@ -6,7 +6,7 @@ use headwater_text::Span;
 use proptest::prelude::*;
 
 use super::*;
-use crate::source::{Decoded, Source, SourceFile};
+use crate::source::{Source, SourceFile};
 
 /// All strings of a value, with their decoded texts.
 fn texts<'v, 't>(value: &'v Value<'t>, found: &mut Vec<&'v Text<'t>>) {
@@ -27,14 +27,16 @@ fn source(file: &str, text: &Text<'_>) -> Source {
     let (decoded, map) = text.decode(file).finish();
     assert_eq!(decoded, text.value);
     let file = Arc::new(SourceFile::from_bytes(file.as_bytes()).unwrap());
-    Source::inside(file, Decoded { text: decoded, map })
+    Source::whole(file).within(decoded, map)
 }
 
 fn read(file: &str, is_json: bool) -> Option<Value<'_>> {
     if is_json {
         Some(read_json(file).unwrap())
     } else {
-        read_yaml(file, 0).unwrap()
+        let yaml = read_yaml(file, 0);
+        assert_eq!(yaml.problem, None, "{file}");
+        yaml.documents.into_iter().next()
     }
 }
 
@@ -43,7 +45,11 @@ fn reread(file: &str, is_json: bool) -> Option<String> {
     let value = if is_json {
         read_json(file).ok()?
     } else {
-        read_yaml(file, 0).ok()??
+        let yaml = read_yaml(file, 0);
+        yaml.documents
+            .into_iter()
+            .next()
+            .filter(|_| yaml.problem.is_none())?
     };
     value.get_str("k").map(str::to_owned)
 }
@@ -111,6 +117,9 @@ fn each_notation_is_understood() {
         "a\tb céAd",
     );
     check("k: &x !!str plain text\n  more\n", false, "plain text more");
+    check("k: &x |-\n  one\n  two\n", false, "one\ntwo");
+    check("k: !!str &x > # why\n  one\n  two\n", false, "one two\n");
+    check("k: |\n  !x | one\n  &y |\n", false, "!x | one\n&y |\n");
     check("# 日本\nk: 日本 x # c\n", false, "日本 x");
     check("k: one # c\n", false, "one");
 }
@@ -186,6 +195,112 @@ fn replacements_are_written_in_the_notation() {
     check("k: one\n  two\n", "e t", "", None);
 }
 
+#[test]
+fn aliases_are_what_their_anchors_are() {
+    let file = "base: &base\n  a: one\n  b: two\nk:\n  <<: *base\n  b: own\nl: [*base, &s x, *s]\n";
+    let value = read(file, false).unwrap();
+    let merged = value.get("k").unwrap();
+    assert_eq!(merged.get_str("a"), Some("one"));
+    assert_eq!(merged.get_str("b"), Some("own"));
+    let place = merged.get("a").unwrap().span;
+    assert_eq!(&file[place.start..place.end], "one");
+    assert_eq!(value.get("l").unwrap().items()[0].get_str("b"), Some("two"));
+    assert_eq!(value.get("l").unwrap().items()[2].str(), Some("x"));
+    let several = read(
+        "a: &a {x: 1a}\nb: &b {x: 1b, y: 2b}\nk: {<<: [*a, *b]}\n",
+        false,
+    )
+    .unwrap();
+    assert_eq!(several.get("k").unwrap().get_str("x"), Some("1a"));
+    assert_eq!(several.get("k").unwrap().get_str("y"), Some("2b"));
+    // In quotes it is a key like any other.
+    let quoted = read("a: &a {x: 1a}\nk: {'<<': *a}\n", false).unwrap();
+    assert_eq!(quoted.get("k").unwrap().get_str("x"), None);
+    // An alias inside its own anchor has no end.
+    let endless = read("k: &k [x, *k]\n", false).unwrap();
+    assert_eq!(endless.get("k").unwrap().items().len(), 2);
+}
+
+#[test]
+fn aliases_of_aliases_have_a_limit() {
+    let mut file = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let below = format!("*a{}, ", level - 1).repeat(8);
+        file.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+    }
+    let yaml = read_yaml(&file, 0);
+    let problem = yaml.problem.unwrap();
+    assert!(
+        problem.message.contains("more than 50000 values"),
+        "{problem:?}"
+    );
+    assert!(file[problem.span.start..].starts_with("*a"), "{problem:?}");
+    let many = format!(
+        "a: &a [{}]\nk: [{}x]\n",
+        "x, ".repeat(100),
+        "*a, ".repeat(10_000)
+    );
+    assert!(read_yaml(&many, 0).problem.is_some());
+    // Anchors around anchors, each with all that is in it.
+    let nested = format!(
+        "k: &b {}[{}x]{}\n",
+        "[&a ".repeat(60),
+        "x,".repeat(10_000),
+        "]".repeat(60)
+    );
+    assert_eq!(read_yaml(&nested, 0).problem, None);
+    let used = format!("{nested}l: *b\n");
+    assert!(read_yaml(&used, 0).problem.is_some());
+}
+
+#[test]
+fn every_document_is_read() {
+    let yaml = read_yaml("a: 1\n---\n---\nb: &b 2\n...\n---\n- x\n", 0);
+    assert_eq!(yaml.problem, None);
+    assert_eq!(yaml.documents.len(), 4);
+    let yaml = read_yaml("a: 1\n---\n[\n", 0);
+    assert_eq!(yaml.documents.len(), 1);
+    assert!(yaml.problem.is_some());
+    let long = format!("a: {}\n", "x".repeat(3 * 1024 * 1024));
+    let problem = read_yaml(&long, 0).problem.unwrap();
+    assert!(
+        problem
+            .message
+            .starts_with("3145732 bytes of YAML, more than the 2097152 that are read; split"),
+        "{problem:?}"
+    );
+}
+
+#[test]
+fn strings_in_strings() {
+    let outer = "k: |\n  [\"a\\u200bb\", \"c\"]\nz: \"[\\\"d\\\"]\"\n";
+    let value = read(outer, false).unwrap();
+    let inner = |key: &str, what: &str, with: &str| {
+        let source = source(outer, value.get(key).unwrap().text().unwrap());
+        let list = read_json(source.text()).unwrap();
+        let mut found = Vec::new();
+        texts(&list, &mut found);
+        let text = found[0];
+        let (decoded, map) = text.decode(source.text()).finish();
+        let inside = source.within(decoded, map);
+        let at = inside.text().find(what).unwrap();
+        let span = Span::new(at, at + what.len());
+        let place = inside.in_file(span);
+        assert_eq!(inside.in_text(place.start), Some(at));
+        let (at, written) = inside.edit(span, with).unwrap();
+        (
+            outer[place.start..place.end].to_owned(),
+            format!("{}{written}{}", &outer[..at.start], &outer[at.end..]),
+        )
+    };
+    let (written, after) = inner("k", "\u{200b}", "\"");
+    assert_eq!(written, "\\u200b");
+    assert!(after.starts_with("k: |\n  [\"a\\\"b\","), "{after}");
+    let (written, after) = inner("z", "d", "e\"f");
+    assert_eq!(written, "d");
+    assert!(after.ends_with("z: \"[\\\"e\\\\\\\"f\\\"]\"\n"), "{after}");
+}
+
 proptest! {
     #[test]
     fn every_character_has_its_bytes(
@@ -213,7 +328,7 @@ proptest! {
             file.push('\n');
         }
         file.push_str("z: 2\n");
-        if let Ok(Some(value)) = read_yaml(&file, 0) {
+        for value in read_yaml(&file, 0).documents {
             let mut found = Vec::new();
             texts(&value, &mut found);
             for text in found {
@@ -254,7 +369,7 @@ proptest! {
     fn anything_ends(text in "\\PC{0,80}", yaml in "[-:|>\\[\\]{}'\"#&*! a\n]{0,60}") {
         let _ = read_json(&text);
         let _ = read_yaml(&text, 0);
-        if let Ok(Some(value)) = read_yaml(&yaml, 0) {
+        for value in read_yaml(&yaml, 0).documents {
             let mut found = Vec::new();
             texts(&value, &mut found);
             for text in found {

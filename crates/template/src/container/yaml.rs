@@ -1,6 +1,7 @@
-//! YAML as values with places, from the parser's events: anchors are not expanded, so nothing grows.
+//! YAML as values with places, from the parser's events. An alias is the value of its anchor, with the
+//! anchor's places; how much aliases may add has a limit.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use headwater_text::Span;
 use saphyr_parser::{Event, Parser, ScalarStyle};
@@ -13,42 +14,60 @@ use crate::problem::Problem;
 
 /// Longer than any file of prompts; the parser is slow compared with what else is read here.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// Values that all aliases of a file may add: more is an attack, or data.
+const MAX_ALIASED: usize = 50_000;
+/// Bytes of text that all aliases of a file may add.
+const MAX_ALIASED_BYTES: usize = 4 * 1024 * 1024;
 /// Characters between two entries of the table of offsets.
 const STEP: usize = 128;
 
-/// Reads the first document of a YAML text that begins at byte `base` of the file. None if it is empty.
-pub(crate) fn read_yaml(text: &str, base: usize) -> Result<Option<Value<'_>>, Problem> {
+/// What was read of a YAML text.
+#[derive(Debug, Default)]
+pub(crate) struct Yaml<'t> {
+    /// The documents that are not empty, in order, up to the first problem.
+    pub(crate) documents: Vec<Value<'t>>,
+    /// Why what follows was not read.
+    pub(crate) problem: Option<Problem>,
+    /// The text is too long to be read at all.
+    pub(crate) is_too_long: bool,
+}
+
+/// Reads all documents of a YAML text that begins at byte `base` of the file.
+pub(crate) fn read_yaml(text: &str, base: usize) -> Yaml<'_> {
     if text.len() > MAX_BYTES {
-        let message =
-            format!("more than the {MAX_BYTES} bytes of YAML that are read; split the file");
-        return Err(Problem::new(Span::new(base, base), message));
+        let message = format!(
+            "{} bytes of YAML, more than the {MAX_BYTES} that are read; split the file, or move prompts \
+             into files of their own",
+            text.len()
+        );
+        return Yaml {
+            problem: Some(Problem::new(Span::new(base, base), message)),
+            is_too_long: true,
+            ..Yaml::default()
+        };
     }
     if opens_too_many(text) {
-        return Err(too_deep(base));
+        return Yaml {
+            problem: Some(too_deep(base)),
+            ..Yaml::default()
+        };
     }
     let mut builder = Builder {
         text,
         base,
         offsets: Offsets::new(text),
         open: Vec::new(),
-        root: None,
+        anchors: HashMap::new(),
+        kept: Size::default(),
+        aliased: Size::default(),
+        documents: Vec::new(),
     };
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let at = base + builder.offsets.byte(error.marker().index());
-            Problem::new(
-                Span::new(at, at),
-                format!("not valid YAML: {}", error.info()),
-            )
-        })?;
-        let start = builder.offsets.byte(span.start.index());
-        let span = Span::new(start, builder.offsets.byte(span.end.index()).max(start));
-        if matches!(event, Event::DocumentEnd) {
-            break;
-        }
-        builder.event(event, span)?;
+    let problem = builder.events().err();
+    Yaml {
+        documents: builder.documents,
+        problem,
+        is_too_long: false,
     }
-    Ok(builder.root)
 }
 
 /// One line opens many nested values: `- - - -`, `[[[[`.
@@ -104,10 +123,31 @@ impl<'t> Offsets<'t> {
 struct Open<'t> {
     start: usize,
     is_map: bool,
+    /// None is 0.
+    anchor: usize,
+    size: Size,
     items: Vec<Value<'t>>,
     pairs: Vec<(Text<'t>, Value<'t>)>,
     /// The key whose value comes next.
     key: Option<Option<Text<'t>>>,
+}
+
+/// How much a value is, with all that is in it.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    values: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn add(&mut self, other: Self) {
+        self.values += other.values;
+        self.bytes += other.bytes;
+    }
+
+    fn is_too_much(self) -> bool {
+        self.values > MAX_ALIASED || self.bytes > MAX_ALIASED_BYTES
+    }
 }
 
 struct Builder<'t> {
@@ -115,19 +155,47 @@ struct Builder<'t> {
     base: usize,
     offsets: Offsets<'t>,
     open: Vec<Open<'t>>,
-    root: Option<Value<'t>>,
+    anchors: HashMap<usize, (Value<'t>, Size)>,
+    /// What is kept of anchors in case that an alias comes: anchors in anchors count again.
+    kept: Size,
+    /// What aliases have added so far.
+    aliased: Size,
+    documents: Vec<Value<'t>>,
 }
 
 impl<'t> Builder<'t> {
+    fn events(&mut self) -> Result<(), Problem> {
+        for event in Parser::new_from_str(self.text) {
+            let (event, span) = event.map_err(|error| {
+                let at = self.base + self.offsets.byte(error.marker().index());
+                Problem::new(
+                    Span::new(at, at),
+                    format!("not valid YAML: {}", error.info()),
+                )
+            })?;
+            let start = self.offsets.byte(span.start.index());
+            let span = Span::new(start, self.offsets.byte(span.end.index()).max(start));
+            self.event(event, span)?;
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), Problem> {
         match event {
-            Event::Scalar(value, style, _, _) => {
+            Event::Scalar(value, style, anchor, _) => {
                 let data = self.scalar(value, style, span);
-                self.push(self.value(span, data));
+                let value = self.value(span, data);
+                let bytes = value.text().map_or(0, |text| text.value.len());
+                let size = Size { values: 1, bytes };
+                self.anchored(anchor, &value, size);
+                self.push(value, size);
             }
-            Event::Alias(_) => self.push(self.value(span, Data::Other)),
-            Event::SequenceStart(..) => self.enter(span, false)?,
-            Event::MappingStart(..) => self.enter(span, true)?,
+            Event::Alias(anchor) => {
+                let (value, size) = self.alias(anchor, span)?;
+                self.push(value, size);
+            }
+            Event::SequenceStart(anchor, _) => self.enter(span, anchor, false)?,
+            Event::MappingStart(anchor, _) => self.enter(span, anchor, true)?,
             Event::SequenceEnd | Event::MappingEnd => self.leave(span),
             _ => {}
         }
@@ -137,6 +205,45 @@ impl<'t> Builder<'t> {
     fn value(&self, span: Span, data: Data<'t>) -> Value<'t> {
         let span = Span::new(self.base + span.start, self.base + span.end);
         Value { span, data }
+    }
+
+    fn anchored(&mut self, anchor: usize, value: &Value<'t>, size: Size) {
+        if anchor == 0 {
+            return;
+        }
+        self.kept.add(size);
+        if self.kept.is_too_much() {
+            // An alias of it is then one of too much.
+            self.anchors.remove(&anchor);
+        } else {
+            self.anchors.insert(anchor, (value.clone(), size));
+        }
+    }
+
+    /// A copy of an anchor's value.
+    fn alias(&mut self, anchor: usize, span: Span) -> Result<(Value<'t>, Size), Problem> {
+        let known = self.anchors.get(&anchor).cloned();
+        let is_around = self.open.iter().any(|open| open.anchor == anchor);
+        let (value, size) = match known {
+            Some(known) => known,
+            // It would be part of itself.
+            None if is_around => (self.value(span, Data::Other), Size::default()),
+            None => return Err(self.too_much(span)),
+        };
+        self.aliased.add(size);
+        if self.aliased.is_too_much() {
+            return Err(self.too_much(span));
+        }
+        Ok((value, size))
+    }
+
+    fn too_much(&self, span: Span) -> Problem {
+        let at = self.base + span.start;
+        let message = format!(
+            "anchors and aliases stand for more than {MAX_ALIASED} values or {MAX_ALIASED_BYTES} \
+             bytes; write the prompts out, or in files of their own"
+        );
+        Problem::new(Span::new(at, at), message)
     }
 
     fn scalar(&self, value: Cow<'t, str>, style: ScalarStyle, span: Span) -> Data<'t> {
@@ -157,24 +264,34 @@ impl<'t> Builder<'t> {
 
     /// Where the text itself is written: without anchor and tag, and a block with its whole first line.
     fn written(&self, style: Style, span: Span) -> Span {
+        let named = span.start + properties(&self.text[span.start..span.end]);
         let start = match style {
+            // With an anchor or tag, the parser's span begins there.
+            Style::YamlLiteral | Style::YamlFolded
+                if named > span.start && is_header(&self.text[named..span.end]) =>
+            {
+                let header = &self.text[named..span.end];
+                named + header.find('\n').map_or(header.len(), |at| at + 1)
+            }
             Style::YamlLiteral | Style::YamlFolded => {
                 let before = self.text[..span.start].trim_end_matches([' ', '\t', '\n', '\r']);
                 let header = &self.text[before.len()..span.start];
                 before.len() + header.find('\n').map_or(header.len(), |at| at + 1)
             }
-            _ => span.start + properties(&self.text[span.start..span.end]),
+            _ => named,
         };
         Span::new(start, span.end)
     }
 
-    fn enter(&mut self, span: Span, is_map: bool) -> Result<(), Problem> {
+    fn enter(&mut self, span: Span, anchor: usize, is_map: bool) -> Result<(), Problem> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(self.base + span.start));
         }
         self.open.push(Open {
             start: span.start,
             is_map,
+            anchor,
+            size: Size::default(),
             items: Vec::new(),
             pairs: Vec::new(),
             key: None,
@@ -187,18 +304,22 @@ impl<'t> Builder<'t> {
             return;
         };
         let data = if open.is_map {
-            Data::Map(open.pairs)
+            Data::Map(merged(open.pairs))
         } else {
             Data::List(open.items)
         };
-        self.push(self.value(Span::new(open.start, span.end.max(open.start)), data));
+        let value = self.value(Span::new(open.start, span.end.max(open.start)), data);
+        let mut size = open.size;
+        size.values += 1;
+        self.anchored(open.anchor, &value, size);
+        self.push(value, size);
     }
 
-    fn push(&mut self, value: Value<'t>) {
+    fn push(&mut self, value: Value<'t>, size: Size) {
         let Some(open) = self.open.last_mut() else {
-            self.root.get_or_insert(value);
-            return;
+            return self.documents.push(value);
         };
+        open.size.add(size);
         if !open.is_map {
             return open.items.push(value);
         }
@@ -215,6 +336,43 @@ impl<'t> Builder<'t> {
             Some(None) => {}
         }
     }
+}
+
+/// A map with the pairs of the maps under its key `<<` ahead of its own, which count more.
+fn merged<'t>(pairs: Vec<(Text<'t>, Value<'t>)>) -> Vec<(Text<'t>, Value<'t>)> {
+    let is_merge = |key: &Text<'_>| key.style == Style::YamlPlain && key.value == "<<";
+    if !pairs.iter().any(|(key, _)| is_merge(key)) {
+        return pairs;
+    }
+    let (merges, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(key, _)| is_merge(key));
+    let mut all = Vec::new();
+    for (_, value) in merges.into_iter().rev() {
+        match value.data {
+            Data::Map(pairs) => all.extend(pairs),
+            // Of several maps the first counts most.
+            Data::List(maps) => {
+                for map in maps.into_iter().rev() {
+                    if let Data::Map(pairs) = map.data {
+                        all.extend(pairs);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    all.extend(own);
+    all
+}
+
+/// A text begins with the first line of a block: `|-`, `>2 # note`.
+fn is_header(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
+    let Some(behind) = line.strip_prefix(['|', '>']) else {
+        return false;
+    };
+    let indicators = |c: char| matches!(c, '+' | '-' | '0'..='9');
+    let rest = behind.trim_start_matches(indicators).trim();
+    rest.is_empty() || rest.starts_with('#')
 }
 
 /// Bytes of anchor and tag before a scalar.

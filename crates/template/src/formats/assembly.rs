@@ -1,7 +1,5 @@
 //! Puts strings of a file together to the text of one prompt.
 
-use std::sync::Arc;
-
 use headwater_text::Span;
 
 use crate::{
@@ -9,24 +7,25 @@ use crate::{
     dialect::Dialect,
     notation::Notation,
     offset_map::Decoder,
-    part::{ApiKind, Marker, Part, PartKind},
+    part::{ApiKind, Marker, MarkerPlace, Part, PartKind},
     role::Role,
-    source::{Decoded, Source, SourceFile},
+    source::Source,
     template::Draft,
 };
 
 /// A prompt that is put together in the order in which the model reads it.
-pub(super) struct Assembly<'f> {
-    file: &'f Arc<SourceFile>,
+pub(super) struct Assembly<'s> {
+    /// What the strings are written in: a file, or a string in a file.
+    within: &'s Source,
     decoder: Decoder,
     pub(super) parts: Vec<Part>,
     markers: Vec<Marker>,
 }
 
-impl<'f> Assembly<'f> {
-    pub(super) fn new(file: &'f Arc<SourceFile>) -> Self {
+impl<'s> Assembly<'s> {
+    pub(super) fn new(within: &'s Source) -> Self {
         Self {
-            file,
+            within,
             decoder: Decoder::default(),
             parts: Vec::new(),
             markers: Vec::new(),
@@ -36,15 +35,29 @@ impl<'f> Assembly<'f> {
     /// Adds what a string says.
     pub(super) fn text(&mut self, text: &Text<'_>, role: Role, message: Option<usize>) {
         let start = self.decoder.text.len();
-        self.decoder.append(&text.decode(self.file.text()));
+        self.decoder.append(&text.decode(self.within.text()));
         self.part(start, role, PartKind::Text, message);
+    }
+
+    /// Adds what examples look like.
+    pub(super) fn example(&mut self, text: &Text<'_>, message: Option<usize>) {
+        let start = self.decoder.text.len();
+        self.decoder.append(&text.decode(self.within.text()));
+        self.part(start, Role::Other, PartKind::Example, message);
+    }
+
+    /// Adds the messages of a conversation, which come in the place of a name.
+    pub(super) fn history(&mut self, name: &Text<'_>, role: Role, message: Option<usize>) {
+        let start = self.decoder.text.len();
+        self.decoder.append(&name.decode(self.within.text()));
+        self.part(start, role, PartKind::History, message);
     }
 
     /// Adds a value as it is written.
     pub(super) fn raw(&mut self, span: Span, role: Role, kind: PartKind, message: Option<usize>) {
         let start = self.decoder.text.len();
         self.decoder.begin(Notation::Verbatim);
-        let text = &self.file.text()[span.start..span.end];
+        let text = &self.within.text()[span.start..span.end];
         self.decoder.copy(text, span.start);
         self.part(start, role, kind, message);
     }
@@ -60,9 +73,24 @@ impl<'f> Assembly<'f> {
 
     /// Puts a marker behind what was added last.
     pub(super) fn marker(&mut self, mark: &Value<'_>) {
+        self.marker_in(mark, MarkerPlace::Block);
+    }
+
+    /// Puts the marker that is item `index` of its list behind what was added last.
+    pub(super) fn item_marker(&mut self, mark: &Value<'_>, index: usize, role: Role) {
+        let place = match (index, role) {
+            (_, Role::Tool) => MarkerPlace::ToolResult,
+            (0, _) => MarkerPlace::ListStart,
+            _ => MarkerPlace::Block,
+        };
+        self.marker_in(mark, place);
+    }
+
+    fn marker_in(&mut self, mark: &Value<'_>, place: MarkerPlace) {
         self.markers.push(Marker {
+            place,
             at: self.decoder.text.len(),
-            in_file: mark.span,
+            in_file: self.within.in_file(mark.span),
             ttl: mark.get_str("ttl").map(str::to_owned),
             part: self.parts.len().checked_sub(1),
         });
@@ -70,7 +98,7 @@ impl<'f> Assembly<'f> {
 
     /// Puts a marker at the end that the provider moves along by itself.
     pub(super) fn automatic_marker(&mut self, mark: &Value<'_>) {
-        self.marker(mark);
+        self.marker_in(mark, MarkerPlace::Request);
         if let Some(marker) = self.markers.last_mut() {
             marker.part = None;
         }
@@ -87,7 +115,7 @@ impl<'f> Assembly<'f> {
 
     pub(super) fn finish(self, dialect: Dialect, api: Option<ApiKind>) -> Draft {
         let (text, map) = self.decoder.finish();
-        let source = Source::inside(Arc::clone(self.file), Decoded { text, map });
+        let source = self.within.within(text, map);
         Draft {
             parts: self.parts,
             markers: self.markers,
@@ -98,10 +126,15 @@ impl<'f> Assembly<'f> {
 }
 
 /// A prompt of one string.
-pub(super) fn single(file: &Arc<SourceFile>, text: &Text<'_>, dialect: Dialect) -> Draft {
-    let (text, map) = text.decode(file.text()).finish();
-    let source = Source::inside(Arc::clone(file), Decoded { text, map });
+pub(super) fn single(within: &Source, text: &Text<'_>, dialect: Dialect) -> Draft {
+    let source = decoded(within, text);
     Draft::new(source, dialect).with_front_matter_of_strings()
+}
+
+/// What a string says, as a source of its own.
+pub(super) fn decoded(within: &Source, text: &Text<'_>) -> Source {
+    let (text, map) = text.decode(within.text()).finish();
+    within.within(text, map)
 }
 
 /// A value that is said only by a role's name.
@@ -132,8 +165,11 @@ pub(super) fn content(
     match &value.data {
         Data::Text(text) => assembly.text(text, role, message),
         Data::List(blocks) => {
-            for block in blocks {
-                self::block(assembly, block, role, message);
+            for (index, block) in blocks.iter().enumerate() {
+                match block.get("cachePoint") {
+                    Some(mark) => assembly.item_marker(mark, index, role),
+                    None => self::block(assembly, block, role, message),
+                }
             }
         }
         Data::Map(_) => block(assembly, value, role, message),
@@ -144,9 +180,6 @@ pub(super) fn content(
 fn block(assembly: &mut Assembly<'_>, block: &Value<'_>, role: Role, message: Option<usize>) {
     if let Some(text) = block.text() {
         return assembly.text(text, role, message);
-    }
-    if let Some(mark) = block.get("cachePoint") {
-        return assembly.marker(mark);
     }
     if let Some(text) = block.get("text").and_then(Value::text) {
         assembly.text(text, role, message);

@@ -69,5 +69,8 @@ pub(crate) fn read_prompt(file: &Arc<SourceFile>) -> Option<(Format, Draft)> {
 fn with_front_matter<R>(text: &str, ask: impl FnOnce(&Value<'_>) -> R) -> Option<R> {
     let top = text.len() - text.trim_start_matches('\u{FEFF}').len();
     let (Span { start, end }, _) = front_matter::between_rules(text, top)?;
-    read_yaml(&text[start..end], start).ok()?.as_ref().map(ask)
+    read_yaml(&text[start..end], start)
+        .documents
+        .first()
+        .map(ask)
 }

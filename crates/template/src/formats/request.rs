@@ -1,7 +1,5 @@
 //! Bodies of requests: tools, then the system's text, then messages, whatever their order in the file.
 
-use std::sync::Arc;
-
 use super::{
     Found,
     assembly::{Assembly, are_messages, content, role},
@@ -13,11 +11,11 @@ use crate::{
     language::{Guess, guess},
     part::{ApiKind, PartKind},
     role::Role,
-    source::SourceFile,
+    source::Source,
 };
 
 /// Reads the body of a request to OpenAI, Anthropic or Bedrock.
-pub(super) fn read(file: &Arc<SourceFile>, root: &Value<'_>) -> Option<Found> {
+pub(super) fn read(source: &Source, root: &Value<'_>) -> Option<Found> {
     // A batch holds the body of each request.
     let root = root
         .get("body")
@@ -32,7 +30,7 @@ pub(super) fn read(file: &Arc<SourceFile>, root: &Value<'_>) -> Option<Found> {
         ApiKind::Anthropic => Format::AnthropicRequest,
         ApiKind::Bedrock => Format::BedrockRequest,
     });
-    let mut assembly = Assembly::new(file);
+    let mut assembly = Assembly::new(source);
     tools(&mut assembly, root);
     for key in ["system", "instructions"] {
         if let Some(value) = root.get(key) {
@@ -113,14 +111,10 @@ fn tools(assembly: &mut Assembly<'_>, root: &Value<'_>) {
     let bedrock = root
         .get("toolConfig")
         .and_then(|config| config.get("tools"));
-    for tool in root
-        .get("tools")
-        .or(bedrock)
-        .map(Value::items)
-        .unwrap_or_default()
-    {
+    let tools = root.get("tools").or(bedrock).map(Value::items);
+    for (index, tool) in tools.unwrap_or_default().iter().enumerate() {
         if let Some(mark) = tool.get("cachePoint") {
-            assembly.marker(mark);
+            assembly.item_marker(mark, index, Role::System);
             continue;
         }
         assembly.raw(tool.span, Role::System, PartKind::Tool, Some(0));

@@ -1,10 +1,8 @@
 //! Prompts of Semantic Kernel as YAML.
 
-use std::sync::Arc;
-
 use super::{Found, assembly::single};
 use crate::{
-    container::Value, dialect::Dialect, document::NoteKind, format::Format, source::SourceFile,
+    container::Value, dialect::Dialect, document::NoteKind, format::Format, source::Source,
 };
 
 /// Keys one of which stands beside `template`.
@@ -17,7 +15,7 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// Reads `template`, in the language that `template_format` names.
-pub(super) fn read(file: &Arc<SourceFile>, root: &Value<'_>) -> Option<Found> {
+pub(super) fn read(source: &Source, root: &Value<'_>) -> Option<Found> {
     let text = root.get("template")?.text()?;
     if !BESIDE.iter().any(|key| root.get(key).is_some()) {
         return None;
@@ -34,7 +32,7 @@ pub(super) fn read(file: &Arc<SourceFile>, root: &Value<'_>) -> Option<Found> {
             Dialect::Plain
         }
     };
-    let mut draft = single(file, text, dialect);
+    let mut draft = single(source, text, dialect);
     draft.label = root.get_str("name").map(str::to_owned);
     found.drafts.push(draft);
     Some(found)

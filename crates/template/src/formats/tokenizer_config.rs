@@ -1,21 +1,19 @@
 //! Chat templates in `tokenizer_config.json` and `chat_template.json`.
 
-use std::sync::Arc;
-
 use super::{Found, assembly::single};
 use crate::{
     container::{Data, Text, Value},
     dialect::Dialect,
     format::Format,
-    source::SourceFile,
+    source::Source,
 };
 
 /// Reads `chat_template`: a string, a list of names and templates, or a map of them.
-pub(super) fn read(file: &Arc<SourceFile>, root: &Value<'_>) -> Option<Found> {
+pub(super) fn read(source: &Source, root: &Value<'_>) -> Option<Found> {
     let value = root.get("chat_template")?;
     let mut found = Found::new(Format::TokenizerConfig);
     let mut add = |text: &Text<'_>, label: Option<&str>| {
-        let mut draft = single(file, text, Dialect::Jinja);
+        let mut draft = single(source, text, Dialect::Jinja);
         draft.is_chat_template = true;
         draft.label = label.map(str::to_owned);
         found.drafts.push(draft);

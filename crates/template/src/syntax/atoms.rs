@@ -100,7 +100,7 @@ pub(super) fn atom(kind: AtomKind, path: &str, span: Span) -> Atom {
 }
 
 /// An expression of one variable.
-pub(super) fn variable(path: &str, span: Span) -> Expression {
+pub(crate) fn variable(path: &str, span: Span) -> Expression {
     Expression {
         atoms: vec![atom(AtomKind::Variable, path, span)],
     }

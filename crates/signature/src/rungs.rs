@@ -2,22 +2,24 @@
 
 use std::ops::RangeInclusive;
 
-use headwater_signature::MAX_EMITTED_RUNGS;
-
-/// How many of the newest turns get a rung.
-pub(crate) const NEWEST_TURNS: usize = 4;
-
-/// Whole-block counts to name, rising, at most [`MAX_EMITTED_RUNGS`] and all `within` this range.
+/// Whole-block counts to name, rising, at most `most` and all `within` this range (of blocks).
 ///
 /// `borders` go first, the most important one foremost. What is left goes to the deepest steps
 /// of a ladder whose steps do not depend on the prompt, so that any two prompts share them.
-pub(crate) fn choose(borders: &[u32], within: RangeInclusive<u32>) -> Vec<u32> {
-    let mut chosen: Vec<u32> = Vec::with_capacity(MAX_EMITTED_RUNGS);
+///
+/// ```
+/// use headwater_signature::choose_rungs;
+///
+/// assert_eq!(choose_rungs(&[12, 40], 0..=41, 4), [12, 19, 28, 40]);
+/// ```
+#[must_use]
+pub fn choose_rungs(borders: &[u32], within: RangeInclusive<u32>, most: usize) -> Vec<u32> {
+    let mut chosen: Vec<u32> = Vec::with_capacity(most);
     let steps: Vec<u32> = ladder().take_while(|step| step <= within.end()).collect();
     let borders = borders.iter().copied().filter(|blocks| *blocks > 0);
     let wanted = borders.chain(steps.into_iter().rev());
     for blocks in wanted.filter(|blocks| within.contains(blocks)) {
-        if chosen.len() == MAX_EMITTED_RUNGS {
+        if chosen.len() == most {
             break;
         }
         if !chosen.contains(&blocks) {
@@ -41,6 +43,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::MAX_EMITTED_RUNGS;
+
+    fn choose(borders: &[u32], within: RangeInclusive<u32>) -> Vec<u32> {
+        choose_rungs(borders, within, MAX_EMITTED_RUNGS)
+    }
 
     #[test]
     fn the_ladder_is_the_documented_one() {

@@ -1,0 +1,171 @@
+//! A connection to a worker that a request can be sent on, whatever the worker speaks.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+
+use hyper::client::conn::http2;
+use hyper::header::HOST;
+use hyper::http::{request, response};
+use hyper::{Request, Version};
+use hyper_util::rt::TokioIo;
+use tokio::task::AbortHandle;
+
+use crate::answer_body::AnswerBody;
+use crate::come::Arena;
+use crate::dial::dial;
+use crate::endpoint::Endpoint;
+use crate::exchange::{Exchange, Failure};
+use crate::fault::Fault;
+use crate::line::Line;
+use crate::request_head::{self, Sent};
+use crate::spoken::{LocalExecutor, Spoken};
+use crate::tls::{Offer, WorkerTls};
+use crate::upload::{Attempt, Upload};
+
+/// A connection to a worker, or a share in one. When nobody holds it any more it is closed at
+/// once, whatever it is doing.
+pub(crate) enum Channel {
+    /// One request at a time.
+    Http1(Line),
+    /// Many at the same time.
+    Http2(Share),
+}
+
+/// A share in a connection of HTTP/2.
+#[derive(Clone)]
+pub(crate) struct Share {
+    sender: http2::SendRequest<Attempt>,
+    task: Rc<Task>,
+}
+
+struct Task(AbortHandle);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Whether a connection had carried a request before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connection {
+    Fresh,
+    Kept,
+}
+
+impl Channel {
+    /// Connects to a worker, and finds out what it speaks.
+    pub(crate) async fn open(
+        endpoint: &Endpoint,
+        tls: &WorkerTls,
+        arena: &Rc<Arena>,
+    ) -> Result<Self, Fault> {
+        let (stream, spoken) = dial(endpoint, tls, Offer::Any)
+            .await
+            .map_err(|error| Fault::of_connect(&error))?;
+        if spoken == Spoken::Http1 {
+            return Ok(Self::Http1(Line::new(stream, Rc::clone(arena))));
+        }
+        let opened = http2::handshake(LocalExecutor, TokioIo::new(stream)).await;
+        let (sender, connection) = opened.map_err(|_| Fault::Unreachable)?;
+        let task = tokio::task::spawn_local(async move {
+            // How it ended is known to whoever waits for an answer.
+            let _ended = connection.await;
+        });
+        let task = Rc::new(Task(task.abort_handle()));
+        Ok(Self::Http2(Share { sender, task }))
+    }
+
+    /// Sends a request as this connection needs it; gives the head of the answer.
+    pub(crate) async fn send(
+        self,
+        head: &request::Parts,
+        upload: &Upload,
+        endpoint: &Endpoint,
+        connection: Connection,
+    ) -> Result<(response::Parts, AnswerBody), Fault> {
+        let body = upload.attempt();
+        match self {
+            Self::Http1(line) => {
+                let sent = Sent::of(&body);
+                let text = request_head::write(head, &endpoint.host, sent);
+                let method = head.method.clone();
+                let mut exchange = Box::new(Exchange::new(line, method, text, body, sent));
+                let answer = poll_fn(|cx| exchange.poll_head(cx)).await;
+                let head = answer.map_err(|failure| match (failure, connection) {
+                    (Failure::Body, _) => upload.fault(),
+                    (Failure::Garbled, _) => Fault::Garbled,
+                    (Failure::Ended, Connection::Kept) => Fault::StaleConnection,
+                    (Failure::Ended, Connection::Fresh) => Fault::Closed,
+                })?;
+                Ok((head, AnswerBody::Http1(exchange)))
+            }
+            Self::Http2(mut share) => {
+                let request = over_http2(head, body, endpoint);
+                let answer = share.sender.send_request(request).await;
+                let answer = answer.map_err(|error| {
+                    if error.is_user() {
+                        // The body that was being sent came from the client.
+                        return upload.fault();
+                    }
+                    // HTTP/2 announces its end by an error of its own.
+                    match connection {
+                        Connection::Kept => Fault::StaleConnection,
+                        Connection::Fresh => Fault::Closed,
+                    }
+                })?;
+                let (head, body) = answer.into_parts();
+                let upload = upload.clone();
+                Ok((head, AnswerBody::Http2(Box::new((body, share, upload)))))
+            }
+        }
+    }
+
+    /// Waits until a request can be sent; gives whether that is so.
+    pub(crate) async fn ready(&mut self) -> bool {
+        match self {
+            Self::Http1(line) => line.is_quiet(),
+            Self::Http2(share) => share.sender.ready().await.is_ok(),
+        }
+    }
+
+    pub(crate) fn is_open(&mut self) -> bool {
+        match self {
+            Self::Http1(line) => line.is_quiet(),
+            Self::Http2(share) => !share.sender.is_closed(),
+        }
+    }
+
+    /// Another use of the same connection, where that is possible.
+    pub(crate) fn share(&self) -> Option<Self> {
+        match self {
+            Self::Http2(share) if !share.sender.is_closed() => Some(Self::Http2(share.clone())),
+            Self::Http1(_) | Self::Http2(_) => None,
+        }
+    }
+
+    pub(crate) fn shares_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Http2(one), Self::Http2(other)) => Rc::ptr_eq(&one.task, &other.task),
+            _ => false,
+        }
+    }
+
+    /// Whether nobody else uses the connection.
+    pub(crate) fn is_alone(&self) -> bool {
+        match self {
+            Self::Http1(_) => true,
+            Self::Http2(share) => Rc::strong_count(&share.task) == 1,
+        }
+    }
+}
+
+fn over_http2(head: &request::Parts, body: Attempt, endpoint: &Endpoint) -> Request<Attempt> {
+    let mut request = Request::new(body);
+    *request.method_mut() = head.method.clone();
+    *request.uri_mut() = endpoint.absolute(head.uri.path_and_query().cloned());
+    *request.version_mut() = Version::HTTP_2;
+    *request.headers_mut() = head.headers.clone();
+    request.headers_mut().remove(HOST);
+    request
+}
