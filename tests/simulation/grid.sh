@@ -2,6 +2,10 @@
 # Runs every policy over every trace, number of workers, cache and load, and sums up:
 #   tests/simulation/grid.sh FOLDER_OF_TRACES FOLDER_FOR_RESULTS [OPTION…]
 #
+# DOC=docs/simulation.md writes the two main tables into that file, between its marks. Several seeds:
+#   for seed in 1 2 3; do tests/simulation/grid.sh TRACES RESULTS/$seed --seed $seed; done
+#   tests/simulation/summarize.py --spread RESULTS/*
+#
 # Options go to `headwater simulate`, such as `--rungs 8` or `--set ageing=0.5`. The environment may
 # narrow the grid: WORKERS (4,8,16,32), LOADS (0.35,0.6), POLICIES (all), HEADWATER (the command).
 #
@@ -39,3 +43,4 @@ run rag-like 250000,1000000 rag-like "$@"
 run shared-prefix 250000,1000000 shared-prefix "$@"
 
 python3 "$(dirname "$0")/summarize.py" "$results"/*.json
+[ -z "${DOC:-}" ] || python3 "$(dirname "$0")/summarize.py" --into "$DOC" "$results"/*.json

@@ -75,6 +75,7 @@ impl Beliefs {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, slot: Slot) -> Belief {
         let at = slot.index();
         match (self.tokens.get(at), self.grounds.get(at)) {
@@ -149,7 +150,7 @@ impl Fleet {
     /// What the home of the conversation is taken to hold if nothing better is known: nothing,
     /// unless other routers exist and it may have been with one of them.
     ///
-    /// A conversation whose key this router has placed, or whose client says where it was, needs
+    /// A conversation whose last turn went out here, or whose client says where it was, needs
     /// no guess. A router cannot tell a first turn from a conversation that lived elsewhere,
     /// except where clients do say where they were: there, one who does not is new.
     pub(crate) fn home_prior(&self, sought: &Sought<'_>) -> u32 {
@@ -161,12 +162,26 @@ impl Fleet {
         if home_prior <= 0.0 || routers < 2 || sought.echo.is_some() || self.echoes.are_usual() {
             return 0;
         }
-        let unseen = |key: u64| -> bool { self.residency.holders(Name::session(key)).is_empty() };
-        if sought.conversation.is_some_and(unseen) {
+        if sought
+            .conversation
+            .is_some_and(|key| !self.saw_last_turn(sought, key))
+        {
             sought.share(home_prior)
         } else {
             0
         }
+    }
+
+    /// Whether a prompt names the end of one of the conversation's prompts that went out here: a
+    /// turn or two ago at most, since only the newest ends have names.
+    fn saw_last_turn(&self, sought: &Sought<'_>, key: u64) -> bool {
+        let mut holders = self.residency.holders(Name::session(key)).iter();
+        holders.any(
+            |holder| match (sought.by, self.residency.prompt_tokens(holder)) {
+                (By::Rungs(_), Some(tokens)) => sought.names_end_of(tokens),
+                _ => true,
+            },
+        )
     }
 
     /// How long ago what a worker holds of a prompt was last used there, in units of wear: of

@@ -29,6 +29,7 @@ impl PrefillModel {
     /// Milliseconds to prefill `uncached` tokens behind `cached` ones. At least one token is
     /// always prefilled: an engine needs the last one's output.
     #[must_use]
+    #[inline]
     pub fn ms(&self, uncached: u32, cached: u32) -> f64 {
         let (uncached, cached) = (f64::from(uncached.max(1)), f64::from(cached));
         self.fixed_ms

@@ -18,6 +18,7 @@ use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
 use crate::survey::{Prospect, Survey};
+use crate::worker::{Company, Typical};
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -35,8 +36,10 @@ pub struct Fleet {
     pub(crate) echoes: Echoes,
     /// How fast workers of weight 1 prefill.
     pub(crate) rate: Rate,
-    /// What a request's prefill takes lately, in milliseconds.
-    pub(crate) typical_ms: f64,
+    /// What a request's prefill is lately.
+    pub(crate) typical: Typical,
+    /// How much other routers have at the workers beside us.
+    pub(crate) company: Company,
     /// Whether any engine has ever said what it found in its cache.
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
@@ -55,7 +58,8 @@ impl Fleet {
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
         let room = usize::try_from(settings.residency_per_worker).unwrap_or(usize::MAX);
-        let typical_ms = settings.prefill.ms(settings.assumed_prompt_tokens, 0);
+        let assumed = settings.assumed_prompt_tokens;
+        let typical = Typical::new(assumed, settings.prefill.ms(assumed, 0));
         Ok(Self {
             workers: Crew::default(),
             flights: Flights::default(),
@@ -65,7 +69,8 @@ impl Fleet {
             demand: Demand::default(),
             echoes: Echoes::default(),
             rate: Rate::of_weight(1.0),
-            typical_ms,
+            typical,
+            company: Company::default(),
             hears_of_caches: false,
             dispatches: 0,
             draws_until: At::default(),
@@ -105,7 +110,7 @@ impl Fleet {
             reason: self.reason(request, &sought, &survey, choice),
             matched_tokens: belief.matched_tokens(),
             expected_ms: worker.sent_ms(at) + gauge.ahead.of(prefill_ms) + prefill_ms,
-            handover: self.handover(worker),
+            handover: self.handover(at, worker),
         })
     }
 

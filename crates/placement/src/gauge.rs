@@ -55,6 +55,7 @@ impl Gauge {
     }
 
     /// How it is now, if that has not to be looked up anew.
+    #[inline]
     pub(crate) fn live(&self, at: At) -> Option<&Live> {
         (at <= self.until).then_some(&self.live)
     }

@@ -159,17 +159,17 @@ impl Fleet {
     }
 
     /// Whether a worker can take so much at once.
-    pub(crate) fn handover(&self, worker: &Worker) -> Handover {
+    pub(crate) fn handover(&self, at: At, worker: &Worker) -> Handover {
         let waits = self.settings.order != Order::Off
             && worker.own.held.requests() < self.settings.max_held
-            && (worker.own.held.requests() > 0 || !self.has_appetite(worker));
+            && (worker.own.held.requests() > 0 || !self.has_appetite(at, worker));
         if waits { Handover::Wait } else { Handover::Now }
     }
 
     /// Whether its engine has less to prefill than it can chew.
-    fn has_appetite(&self, worker: &Worker) -> bool {
+    fn has_appetite(&self, at: At, worker: &Worker) -> bool {
         let limit = f64::from(self.settings.hold_tokens) * worker.weight;
-        self.settings.order == Order::Off || (worker.own.uncached_tokens as f64) < limit
+        self.settings.order == Order::Off || worker.pending_tokens(at) < limit
     }
 
     /// Whether it may get what waits for others: as with a new request, one that is not ready is
@@ -199,7 +199,7 @@ impl Fleet {
         let hungry = self
             .workers
             .iter()
-            .filter(|w| serves(w) && self.has_appetite(w));
+            .filter(|w| serves(w) && self.has_appetite(at, w));
         hungry
             .filter(|w| w.own.held.requests() > 0 || !self.held.homeless.is_empty())
             .find_map(|worker| {
@@ -224,7 +224,7 @@ impl Fleet {
         let is_idle = |w: &&Worker| {
             self.is_wanted(w, &[])
                 && w.own.held.requests() == 0
-                && self.has_appetite(w)
+                && self.has_appetite(at, w)
                 && !w.watermark.is_hot(at, &self.settings)
         };
         let waiting: f64 = self.workers.iter().map(|w| f64::from(w.waiting(at))).sum();

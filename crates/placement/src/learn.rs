@@ -261,8 +261,8 @@ impl Fleet {
         let prefill_ms = worker.prefill.ms(uncached_tokens, held);
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
-        worker.begin(uncached_tokens, pending_us);
-        self.typical_ms += (prefill_ms - self.typical_ms) / 16.0;
+        worker.begin(uncached_tokens, pending_us, self.company);
+        self.typical.note(uncached_tokens, prefill_ms);
         let patience = self.settings.patience;
         let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
         let due = at
@@ -451,7 +451,8 @@ impl Fleet {
 
     fn reported(&mut self, at: At, id: WorkerId, report: Report) {
         if let Some(worker) = self.workers.get_mut(id) {
-            worker.take(at, report, self.typical_ms, &self.settings);
+            let known = (self.typical, &mut self.company);
+            worker.take(at, report, known, &self.settings);
             if let Some(tokens) = worker.crowding() {
                 let (slot, wear) = (worker.slot, worker.wear());
                 self.residency.crowd(slot, wear.now, tokens);

@@ -99,6 +99,11 @@ impl<T> Recency<T> {
         self.slab.get(at).map(|linked| &linked.value)
     }
 
+    /// The list that a value is in.
+    pub(crate) fn list_of(&self, at: u32) -> Option<usize> {
+        self.slab.get(at).map(|linked| linked.list as usize)
+    }
+
     pub(crate) fn get_mut(&mut self, at: u32) -> Option<&mut T> {
         self.slab.get_mut(at).map(|linked| &mut linked.value)
     }

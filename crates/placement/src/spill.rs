@@ -48,8 +48,8 @@ pub(crate) fn choose<'p, 'w>(
     let queue = Queue::of(survey, settings);
     let prospect = match queue.is_over(first) {
         true => {
-            let most_ms = first.prefill_ms + settings.spill_ms;
-            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && p.prefill_ms <= most_ms;
+            let most_ms = first.cost_ms + settings.spill_ms;
+            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && p.cost_ms <= most_ms;
             survey.preferred(open().filter(relieves))
         }
         false => None,

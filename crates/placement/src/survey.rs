@@ -203,6 +203,7 @@ impl Fleet {
         worker.map_or(Live::NOTHING, |worker| Live::of(worker, at, settings))
     }
 
+    #[inline]
     fn is_full(&self, weight: f64, in_flight: u32) -> bool {
         let over = |cap: u32| f64::from(in_flight) + 1.0 > f64::from(cap) * weight;
         self.settings.hard_cap.is_some_and(over)
@@ -258,6 +259,7 @@ impl Fleet {
 impl Prospect<'_> {
     /// `(sent + active + what waits and comes before it) / ramp + (miss + congestion · mean waiting)
     /// · prefill of what is missing`, of which the first two are there already.
+    #[inline]
     fn price(&mut self, sought: &Sought<'_>, factor: f64, settings: &Settings) {
         let held = self.belief.tokens;
         self.prefill_ms = self.gauge.prefill.ms(sought.prompt_tokens - held, held);
@@ -272,6 +274,7 @@ impl Prospect<'_> {
     }
 }
 
+#[inline]
 fn is_untried(worker: WorkerId, request: &Request<'_>) -> bool {
     request.excluded.is_empty() || !request.excluded.contains(&worker)
 }

@@ -66,10 +66,26 @@ pub(crate) struct Load {
 /// What a worker had to do beyond our own requests when it last reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Others {
+    at: At,
     until: At,
     in_flight: u32,
     waiting: u32,
     pending_ms: f64,
+    /// Milliseconds of a token of that.
+    token_ms: f64,
+    /// Milliseconds of prefill that they are expected to have sent since, as we have.
+    sent_ms: f64,
+    /// Milliseconds of our own prefill that it has done since.
+    own_done_ms: f64,
+}
+
+impl Others {
+    /// Milliseconds of their prefill that are left, if it has worked all the time since.
+    fn left_ms(&self, at: At) -> f64 {
+        let passed_ms = at.since(self.at).as_secs_f64() * 1_000.0;
+        let worked_ms = (passed_ms - self.own_done_ms).max(0.0);
+        (self.pending_ms + self.sent_ms - worked_ms).max(0.0)
+    }
 }
 
 /// What it has computed beyond our own requests, since it was first heard of.
@@ -97,6 +113,51 @@ impl Foreign {
             last_computed: computed,
             ..*self
         };
+    }
+}
+
+/// How many requests other routers have at the workers for each of ours, on an average over some
+/// hundred reports; 0 for a router that is alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Company {
+    ratio: f64,
+    own: f64,
+    others: f64,
+}
+
+impl Company {
+    fn note(&mut self, own: u32, others: u32) {
+        let forget = 1.0 - 1.0 / 128.0;
+        self.own = self.own * forget + f64::from(own);
+        self.others = self.others * forget + f64::from(others);
+        self.ratio = (self.others / self.own.max(1.0)).min(MOST_COMPANY);
+    }
+}
+
+/// What a few reports say of a router that has just begun is no ratio.
+const MOST_COMPANY: f64 = 15.0;
+
+/// What a request's prefill is lately, on an average over some 16.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Typical {
+    pub(crate) ms: f64,
+    tokens: f64,
+}
+
+impl Typical {
+    pub(crate) fn new(tokens: u32, ms: f64) -> Self {
+        let tokens = f64::from(tokens.max(1));
+        Self { ms, tokens }
+    }
+
+    pub(crate) fn note(&mut self, tokens: u32, ms: f64) {
+        self.ms += (ms - self.ms) / 16.0;
+        self.tokens += (f64::from(tokens.max(1)) - self.tokens) / 16.0;
+    }
+
+    /// Milliseconds of each token of it, attention included.
+    fn token_ms(self) -> f64 {
+        self.ms / self.tokens
     }
 }
 
@@ -159,8 +220,14 @@ impl Worker {
     }
 
     /// Takes what the engine says; a value that cannot be is one that is missing. A waiting
-    /// request of others counts `typical_ms` if the engine does not say how much it has.
-    pub(crate) fn take(&mut self, at: At, report: Report, typical_ms: f64, settings: &Settings) {
+    /// request of others counts as a typical one if the engine does not say how much it has.
+    pub(crate) fn take(
+        &mut self,
+        at: At,
+        report: Report,
+        (typical, company): (Typical, &mut Company),
+        settings: &Settings,
+    ) {
         let kv_use = report.kv_use.filter(|kv| (0.0..=1.0).contains(kv));
         let cache_tokens = report.cache_tokens.filter(|tokens| *tokens > 0);
         self.report = Some((
@@ -182,28 +249,33 @@ impl Worker {
             self.foreign.take(computed, self.prefilled_tokens);
         }
         if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
-            self.others = self.beyond_own(at, report, typical_ms, settings);
+            self.others = self.beyond_own(at, report, typical, settings);
+            company.note(self.own.in_flight, self.others.in_flight);
         }
     }
 
     /// Our own come and go between reports and are counted exactly, so only what exceeds them
     /// is kept.
-    fn beyond_own(&self, at: At, report: Report, typical_ms: f64, settings: &Settings) -> Others {
+    fn beyond_own(&self, at: At, report: Report, typical: Typical, settings: &Settings) -> Others {
         let waiting = report.waiting.unwrap_or(0);
         let all = report.running.unwrap_or(0).saturating_add(waiting);
         let waiting = waiting.saturating_sub(self.own.waiting);
         let pending_ms = match report.pending_tokens {
             Some(tokens) => {
                 let tokens = tokens.saturating_sub(self.own.uncached_tokens);
-                tokens as f64 * self.prefill.token_ms
+                tokens as f64 * typical.token_ms()
             }
-            None => f64::from(waiting) * typical_ms,
+            None => f64::from(waiting) * typical.ms,
         };
         Others {
+            at,
             until: at.after(settings.stale_after),
             in_flight: all.saturating_sub(self.own.in_flight),
             waiting,
             pending_ms: pending_ms.min(HOUR_MS),
+            token_ms: typical.token_ms(),
+            sent_ms: 0.0,
+            own_done_ms: 0.0,
         }
     }
 
@@ -226,7 +298,7 @@ impl Worker {
 
     /// The same without what waits at the caller.
     pub(crate) fn sent_ms(&self, at: At) -> f64 {
-        self.own.pending_us as f64 / 1_000.0 + self.others(at).pending_ms
+        self.own.pending_us as f64 / 1_000.0 + self.others(at).left_ms(at)
     }
 
     /// Tokens that others have put into its cache and that the table has not been told of, once
@@ -238,6 +310,18 @@ impl Worker {
         }
         self.foreign.told = self.foreign.tokens;
         Some(u32::try_from(new).unwrap_or(u32::MAX))
+    }
+
+    /// Whether others have it compute a tenth as much as we do, or more.
+    pub(crate) fn has_foreign_work(&self) -> bool {
+        self.foreign.tokens > self.prefilled_tokens / 10
+    }
+
+    /// Tokens that are there to be prefilled: our own, and what others had when it last reported
+    /// and it cannot have done since.
+    pub(crate) fn pending_tokens(&self, at: At) -> f64 {
+        let others_tokens = self.others(at).left_ms(at) / self.others.token_ms.max(1e-6);
+        self.own.uncached_tokens as f64 + others_tokens
     }
 
     /// How far its cache has been overwritten.
@@ -267,6 +351,9 @@ impl Worker {
             return At::default();
         }
         let mut until = At::from_micros(u64::MAX);
+        if self.others(at).left_ms(at) > 0.0 {
+            return At::default();
+        }
         if at <= self.others.until {
             until = until.min(self.others.until);
         }
@@ -284,8 +371,9 @@ impl Worker {
         };
     }
 
-    /// A request begins here.
-    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64) {
+    /// A request begins here; others that see what we see send as much, in proportion.
+    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64, company: Company) {
+        self.others.sent_ms += company.ratio * pending_us as f64 / 1_000.0;
         self.sent_tokens = self.sent_tokens.saturating_add(u64::from(uncached_tokens));
         self.own.in_flight += 1;
         self.own.waiting += 1;
@@ -298,6 +386,7 @@ impl Worker {
         self.own.waiting -= 1;
         self.own.uncached_tokens -= u64::from(uncached_tokens);
         self.own.pending_us -= pending_us;
+        self.others.own_done_ms += pending_us as f64 / 1_000.0;
         let prefilled = self
             .prefilled_tokens
             .saturating_add(u64::from(uncached_tokens));

@@ -321,4 +321,20 @@ mod tests {
             None
         );
     }
+
+    #[test]
+    fn what_was_looked_for_and_not_found_was_computed() {
+        let check = |text: &str, expected| {
+            assert_eq!(Reading::of(text).computed_tokens(), expected, "{text}");
+        };
+        let hits = "vllm:prefix_cache_hits_total 300\n";
+        check(
+            &format!("{hits}vllm:prefix_cache_queries_total 1000"),
+            Some(700),
+        );
+        check(&format!("{hits}vllm:prompt_tokens_total 900"), Some(600));
+        // Of a cache that says nothing, nothing is known.
+        check("vllm:prompt_tokens_total 900", None);
+        check(&format!("{hits}vllm:prompt_tokens_total 200"), None);
+    }
 }

@@ -142,7 +142,8 @@ fn pending_tokens_of_other_routers_count() {
     world.report(home, report);
     assert_ne!(world.place(&keyed(42)).unwrap().worker, home);
     let pending_ms = world.fleet.worker(home).unwrap().pending_ms;
-    assert!((5_999.0..6_001.0).contains(&pending_ms), "{pending_ms}");
+    // At what a token of a typical prompt takes, attention included.
+    assert!((6_000.0..7_000.0).contains(&pending_ms), "{pending_ms}");
 }
 
 fn ring(workers: usize) -> World {

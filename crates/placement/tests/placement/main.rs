@@ -9,6 +9,7 @@ mod homecoming;
 mod laws;
 mod learned;
 mod life;
+mod others;
 mod reasons;
 mod traffic;
 mod world;

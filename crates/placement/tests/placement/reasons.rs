@@ -129,7 +129,7 @@ fn session_keeps_a_conversation_without_names_together() {
 #[test]
 fn spill_queue_goes_to_the_next_candidate_with_room() {
     let mut world = four();
-    let text = prompt(1, 10_000);
+    let text = prompt(1, 2_400);
     let request = signed(&text, 42);
     let warm = world.serve(&request).worker;
     (0..16).for_each(|_| stream(&mut world, warm, &request));
@@ -143,9 +143,20 @@ fn spill_queue_goes_to_the_next_candidate_with_room() {
     assert_eq!((home, decision.worker), (warm, next));
     // unless it is not better by the gap; then it is the one after it.
     for _ in 0..15 {
-        world.send_to(next, &keyed(7));
+        stream(&mut world, next, &keyed(7));
     }
     assert_eq!(world.place(&request).unwrap().worker, third);
+}
+
+#[test]
+fn what_costs_too_much_elsewhere_stays_with_a_full_worker() {
+    let mut world = four();
+    let text = prompt(1, 10_000);
+    let request = signed(&text, 42);
+    let warm = world.serve(&request).worker;
+    (0..16).for_each(|_| stream(&mut world, warm, &request));
+    let decision = world.place(&request).unwrap();
+    assert_eq!((decision.worker, decision.reason), (warm, Reason::Resident));
 }
 
 #[test]
@@ -219,7 +230,7 @@ fn near_ties_go_home() {
 #[test]
 fn queues_of_other_routers_count_while_their_report_is_fresh() {
     let mut world = four();
-    let text = prompt(1, 10_000);
+    let text = prompt(1, 2_400);
     let request = signed(&text, 42);
     let warm = world.serve(&request).worker;
     world.report(
@@ -454,7 +465,10 @@ fn a_home_prior_makes_routers_agree_that_share_nothing() {
     };
     assert_ne!(place(&world, body).worker, home);
     let other = place(&world, body).worker;
-    let id = world.send_to(other, &keyed(42));
+    let id = world.send_to(other, &signed(&text, 42));
     world.finish(other, id);
-    assert_ne!(place(&world, signed(&text, 42)).worker, home);
+    // The next turn names the end of that one; a later one does not, and was with others since.
+    let (next, later) = (named(3, 10_200, &[625]), named(3, 20_000, &[1_250]));
+    assert_ne!(place(&world, signed(&next, 42)).worker, home);
+    assert_eq!(place(&world, signed(&later, 42)).worker, home);
 }

@@ -1,7 +1,8 @@
 //! Route echoes: what a client brings back of the last answer in the same thread of its conversation.
 //!
 //! A conversation may hold several threads, such as agents that one of them has begun: each has a
-//! history of its own, and returns what its own last answer said.
+//! history of its own, and returns what its own last answer said. One that begins returns what the
+//! thread said that it has most in common with, and how much that is.
 
 use crate::trace::Trace;
 use crate::view::Echo;
@@ -39,13 +40,17 @@ impl Threads {
                 continue;
             };
             let found = closest(trace, request, ends);
-            if let Some((place, _)) = found {
-                ends.remove(place);
-            } else if ends.len() >= MOST_THREADS {
-                ends.remove(0);
+            match found {
+                Some(Closest {
+                    place,
+                    goes_on: true,
+                    ..
+                }) => drop(ends.remove(place)),
+                _ if ends.len() >= MOST_THREADS => drop(ends.remove(0)),
+                _ => {}
             }
             ends.push(request);
-            before.push(found.map(|(_, before)| before));
+            before.push(found.map(|found| found.before));
         }
         Self {
             before,
@@ -75,23 +80,30 @@ impl Threads {
     }
 }
 
-/// Which of the last prompts of a conversation's threads this one goes on from: it has most in
-/// common with it, and at least half of its own blocks.
-fn closest(trace: &Trace, request: u32, ends: &[u32]) -> Option<(usize, Before)> {
+/// The last prompt of a thread that one has most in common with.
+#[derive(Clone, Copy)]
+struct Closest {
+    /// Which of the threads.
+    place: usize,
+    before: Before,
+    /// Whether it goes on with it: it has at least half of its own blocks in common.
+    goes_on: bool,
+}
+
+fn closest(trace: &Trace, request: u32, ends: &[u32]) -> Option<Closest> {
     let path = trace.path(request as usize);
     let shared = |end: u32| {
-        let pairs = || path.iter().zip(trace.path(end as usize));
+        let pairs = path.iter().zip(trace.path(end as usize));
         // Equal nodes are equal prefixes: the first that differ end it.
-        pairs().take_while(|(a, b)| a == b).count()
+        pairs.take_while(|(a, b)| a == b).count()
     };
     let of_ends = ends.iter().enumerate();
     let (place, end, blocks) = of_ends
         .map(|(place, end)| (place, *end, shared(*end)))
         .max_by_key(|(place, _, blocks)| (*blocks, *place))?;
     let whole = blocks == trace.path(end as usize).len();
-    let end_tokens = trace.calls().get(end as usize)?.input_tokens;
     let shared_tokens = match whole {
-        true => end_tokens,
+        true => trace.calls().get(end as usize)?.input_tokens,
         false => u32::try_from(blocks)
             .ok()?
             .saturating_mul(trace.block_tokens()),
@@ -100,7 +112,12 @@ fn closest(trace: &Trace, request: u32, ends: &[u32]) -> Option<(usize, Before)>
         request: end,
         shared_tokens,
     };
-    (blocks > 0 && 2 * blocks >= path.len()).then_some((place, before))
+    let goes_on = 2 * blocks >= path.len();
+    (blocks > 0).then_some(Closest {
+        place,
+        before,
+        goes_on,
+    })
 }
 
 #[cfg(test)]
@@ -148,7 +165,7 @@ mod tests {
             threads.answered(request, echo);
         }
         check(&threads, 0, None);
-        check(&threads, 1, None);
+        check(&threads, 1, Some((5, 16)));
         check(&threads, 2, Some((5, 53)));
         check(&threads, 3, Some((6, 53)));
         check(&threads, 4, Some((7, 48)));

@@ -1,0 +1,85 @@
+//! Other routers before the same workers: what engines and clients tell of them.
+
+use headwater_placement::{Handover, Reason, Report, Settings, WorkerId};
+
+use crate::world::{World, echoing, keyed, prompt, signed};
+
+fn computed(tokens: u64) -> Report {
+    Report {
+        computed_tokens: Some(tokens),
+        cache_tokens: Some(100_000),
+        ..Report::default()
+    }
+}
+
+fn reason(world: &World, text: u64, key: u64) -> Reason {
+    let text = prompt(text, 20_000);
+    world.place(&signed(&text, key)).unwrap().reason
+}
+
+#[test]
+fn what_others_have_waiting_there_is_waited_for_too() {
+    let mut world = World::of(1, Settings::default());
+    let only = WorkerId::of("w0");
+    let handover = |world: &World| world.place(&keyed(42)).unwrap().handover;
+    let report = |tokens| Report {
+        pending_tokens: Some(tokens),
+        ..Report::default()
+    };
+    assert_eq!(handover(&world), Handover::Now);
+    world.report(only, report(10_000));
+    assert_eq!(handover(&world), Handover::Wait);
+    // It works on that whether or not it says so again.
+    world.ms += 600;
+    assert_eq!(handover(&world), Handover::Now);
+    // Our own are no others'.
+    world.report(only, report(0));
+    world.send(&keyed(42));
+    let own = world.fleet.worker(only).unwrap().uncached_tokens;
+    world.report(only, report(own));
+    assert_eq!(world.fleet.worker(only).unwrap().uncached_tokens, own);
+}
+
+#[test]
+fn what_others_have_computed_ages_our_prefixes() {
+    let mut world = World::of(1, Settings::default());
+    let only = WorkerId::of("w0");
+    world.report(only, computed(7_000_000));
+    world.serve(&signed(&prompt(1, 20_000), 1));
+    // All that the engine has computed since is ours: nothing is overwritten.
+    world.report(only, computed(7_020_000));
+    assert_eq!(reason(&world, 1, 1), Reason::Resident);
+    world.report(only, computed(7_060_000));
+    assert_eq!(reason(&world, 1, 1), Reason::Resident);
+    world.report(only, computed(7_200_000));
+    assert_ne!(reason(&world, 1, 1), Reason::Resident);
+    // A new process counts from 0, and that is no work of others.
+    world.serve(&signed(&prompt(1, 20_000), 1));
+    world.restart(only, 9);
+    world.serve(&signed(&prompt(1, 20_000), 1));
+    world.report(only, computed(20_000));
+    assert_eq!(reason(&world, 1, 1), Reason::Resident);
+}
+
+#[test]
+fn our_own_record_of_a_turn_says_more_than_its_echo() {
+    let mut world = World::of(1, Settings::default());
+    let only = WorkerId::of("w0");
+    world.report(only, computed(0));
+    let (turn, tag) = (prompt(1, 20_000), world.tag(only));
+    world.serve(&signed(&turn, 1));
+    let echo_of = |tokens| {
+        let next = prompt(2, 24_000);
+        echoing(next, tag, tokens)
+    };
+    let matched = |world: &World, tokens| {
+        let next = echo_of(tokens);
+        world.place(&signed(&next, 1)).unwrap().matched_tokens
+    };
+    // Nothing of the next prompt has a name that we know: our record says that it is new.
+    assert_eq!(matched(&world, 20_000), 0);
+    // Another turn, which went through another router.
+    world.report(only, computed(40_000));
+    assert_eq!(matched(&world, 22_000), 22_000);
+    assert_eq!(matched(&world, 19_008), 19_008);
+}
