@@ -134,11 +134,10 @@ impl Fleet {
         let birth = self.residency.next_birth();
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.begin_serving(at, beside);
-            worker.returned = (beside == Beside::Warm).then_some(Return { at, birth });
+            // However young the fleet: what went elsewhere before has a home from now on.
+            worker.returned = Some(Return { at, birth });
         }
-        if beside == Beside::Warm {
-            self.draws_until = self.draws_until.max(at.after(self.settings.draw_for));
-        }
+        self.draws_until = self.draws_until.max(at.after(self.settings.draw_for));
     }
 
     /// What waits for this worker waits for any.

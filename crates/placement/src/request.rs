@@ -31,10 +31,11 @@ impl Request<'_> {
 
 /// Where a request's key comes from.
 ///
-/// A session or an affinity key stands for a conversation; the others do not.
+/// A session or an affinity key stands for a conversation, also beside a signature; the head of a
+/// body does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySource {
-    /// The signature's own prefixes; no key was sent.
+    /// The signature's own prefixes; the key, if there is one, is that of the affinity header.
     Signature,
     /// A session header.
     Session,

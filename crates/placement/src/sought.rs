@@ -36,9 +36,10 @@ impl<'a> Sought<'a> {
     pub(crate) fn of(request: &Request<'a>, settings: &Settings) -> Self {
         let key = request.affinity;
         let conversation = match request.key_source {
-            KeySource::Session | KeySource::Affinity => key,
+            // Beside a signature the key is that of the affinity header, if there is one.
+            KeySource::Session | KeySource::Affinity | KeySource::Signature => key,
             // The head of a body is shared by many conversations.
-            KeySource::Signature | KeySource::Body | KeySource::None => None,
+            KeySource::Body | KeySource::None => None,
         };
         let by_key = key.map_or(By::Nothing, By::Key);
         let Some(signature) = request.signature else {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use headwater_placement::{Event, Reason, Settings, WorkerId, WorkerState};
+use headwater_placement::{Event, KeySource, Reason, Request, Settings, WorkerId, WorkerState};
 
 use crate::world::{World, echoing, keyed, prompt, signed};
 
@@ -63,6 +63,32 @@ fn who_has_come_home_stays_and_so_does_who_chose_another_place_since() {
     world.state(lost, WorkerState::Down);
     let before = world.serve(&keyed(keys[1])).worker;
     assert_eq!(before, other);
+}
+
+/// As the router tells of it: found by its signature, with the key of the affinity header.
+#[test]
+fn a_signed_conversation_comes_home_whatever_its_key_is_called() {
+    for source in [KeySource::Signature, KeySource::Affinity] {
+        let mut world = World::of(4, Settings::default());
+        let text = prompt(1, 3_000);
+        let request = Request {
+            key_source: source,
+            ..signed(&text, 7)
+        };
+        let home = world.candidates(&request)[0];
+        world.state(home, WorkerState::Down);
+        let elsewhere = world.serve(&request).worker;
+        world.restart(home, 9);
+        world.state(home, WorkerState::Ready);
+        assert_eq!(world.place(&request).unwrap().worker, elsewhere);
+        world.ms += 20_000;
+        let decision = world.place(&request).unwrap();
+        assert_eq!(
+            (decision.worker, decision.reason),
+            (home, Reason::Home),
+            "{source:?}"
+        );
+    }
 }
 
 #[test]
