@@ -33,6 +33,11 @@ impl<'p, 'w> Choice<'p, 'w> {
     }
 }
 
+/// Milliseconds of prefill that relieve a full worker whatever they cost: with everybody waiting for
+/// one hot prefix of some 3,000 tokens, all would wait for the one worker that has it, as each more
+/// who waits makes a second copy dearer.
+const QUICK_MS: f64 = 250.0;
+
 /// Takes the cheapest that is not barred, or another one if that one is over its queue limit.
 /// With every worker barred, none is.
 pub(crate) fn choose<'p, 'w>(
@@ -49,7 +54,10 @@ pub(crate) fn choose<'p, 'w>(
     let prospect = match queue.is_over(first) {
         true => {
             let most_ms = first.cost_ms + settings.spill_ms;
-            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && p.cost_ms <= most_ms;
+            let is_bounded = |p: &Prospect<'_>| {
+                p.cost_ms <= most_ms || p.prefill_ms <= first.prefill_ms + QUICK_MS
+            };
+            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && is_bounded(p);
             survey.preferred(open().filter(relieves))
         }
         false => None,

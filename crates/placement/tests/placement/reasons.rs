@@ -472,3 +472,18 @@ fn a_home_prior_makes_routers_agree_that_share_nothing() {
     assert_ne!(place(&world, signed(&next, 42)).worker, home);
     assert_eq!(place(&world, signed(&later, 42)).worker, home);
 }
+
+/// With everybody waiting for it a second copy of a prefix looks dear, and is worth its time.
+#[test]
+fn a_short_prefix_that_many_wait_for_spreads() {
+    let mut world = World::of(4, Settings::default());
+    let text = prompt(1, 3_051);
+    let mut sent = std::collections::BTreeMap::new();
+    for _ in 0..160 {
+        *sent
+            .entry(world.send(&signed(&text, 7)).0.worker)
+            .or_insert(0) += 1;
+    }
+    let busiest = sent.values().max().unwrap();
+    assert!(*busiest <= 64, "{sent:?}");
+}
