@@ -130,11 +130,19 @@ impl Company {
         let forget = 1.0 - 1.0 / 128.0;
         self.own = self.own * forget + f64::from(own);
         self.others = self.others * forget + f64::from(others);
-        self.ratio = (self.others / self.own.max(1.0)).min(MOST_COMPANY);
+        self.ratio = if self.own >= FEWEST_OWN {
+            (self.others / self.own).min(MOST_COMPANY)
+        } else {
+            0.0
+        };
     }
 }
 
-/// What a few reports say of a router that has just begun is no ratio.
+/// Requests of our own, counted once for each report that found them, below which there is nothing
+/// to set others' requests against: one busy worker in front of an idle router is no company.
+const FEWEST_OWN: f64 = 16.0;
+
+/// Most that others are taken to send for each of ours.
 const MOST_COMPANY: f64 = 15.0;
 
 /// What a request's prefill is lately, on an average over some 16.

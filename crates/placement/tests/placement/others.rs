@@ -41,6 +41,45 @@ fn what_others_have_waiting_there_is_waited_for_too() {
 }
 
 #[test]
+fn a_busy_worker_before_an_idle_router_says_nothing_of_what_others_will_send() {
+    let mut world = World::of(4, Settings::default());
+    let (busy, text) = (WorkerId::of("w0"), prompt(1, 216));
+    for running in [Some(40), Some(0), Some(0)] {
+        world.report(
+            busy,
+            Report {
+                running,
+                ..Report::default()
+            },
+        );
+        for worker in ["w1", "w2", "w3"] {
+            let running = Some(0);
+            let idle = Report {
+                running,
+                ..Report::default()
+            };
+            world.report(WorkerId::of(worker), idle);
+        }
+    }
+    let first = world.serve(&signed(&text, 1));
+    let again = world.serve(&signed(&text, 1));
+    assert_eq!(
+        (again.worker, again.reason),
+        (first.worker, Reason::Resident)
+    );
+    assert_eq!(
+        world
+            .fleet
+            .worker(first.worker)
+            .unwrap()
+            .pending_ms
+            .to_bits(),
+        0_f64.to_bits(),
+        "what has been answered leaves nothing behind"
+    );
+}
+
+#[test]
 fn what_others_have_computed_ages_our_prefixes() {
     let mut world = World::of(1, Settings::default());
     let only = WorkerId::of("w0");
