@@ -1,5 +1,7 @@
 //! What each worker is believed to hold of a prompt, and how we come to believe it.
 
+use smallvec::SmallVec;
+
 use crate::fleet::Fleet;
 use crate::name::Name;
 use crate::residency::{Firmness, Slot};
@@ -55,10 +57,13 @@ impl Belief {
 }
 
 /// Beliefs by slot. Fleets of up to 256 workers need no memory for them.
+#[derive(Debug)]
 pub(crate) struct Beliefs {
     /// Apart from the grounds, so that both are cleared at once.
     tokens: [u32; NEAR],
     grounds: [Ground; NEAR],
+    /// Of whom anything is believed.
+    holders: SmallVec<[Slot; NEAR]>,
     /// Those of larger fleets.
     far: Vec<Belief>,
 }
@@ -71,6 +76,7 @@ impl Beliefs {
         Self {
             tokens: [0; NEAR],
             grounds: [Ground::Nothing; NEAR],
+            holders: SmallVec::new(),
             far: vec![Belief::NOTHING; slots.saturating_sub(NEAR)],
         }
     }
@@ -84,10 +90,19 @@ impl Beliefs {
         }
     }
 
+    /// Of whom anything is believed, in no order.
+    pub(crate) fn holders(&self) -> &[Slot] {
+        &self.holders
+    }
+
     /// Believes in so many tokens, if that is more than before.
     pub(crate) fn raise(&mut self, slot: Slot, tokens: u32, ground: Ground) {
-        if tokens <= self.get(slot).tokens {
+        let before = self.get(slot).tokens;
+        if tokens <= before {
             return;
+        }
+        if before == 0 {
+            self.holders.push(slot);
         }
         let at = slot.index();
         if let (Some(most), Some(why)) = (self.tokens.get_mut(at), self.grounds.get_mut(at)) {

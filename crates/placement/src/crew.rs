@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use crate::board::Board;
 use crate::gauge::Gauge;
 use crate::id::{At, WorkerId};
 use crate::residency::Slot;
@@ -18,7 +19,7 @@ pub(crate) struct Crew {
     /// The slots in the order of ids.
     order: Vec<Slot>,
     /// What decisions read, in the same order.
-    gauges: Vec<Gauge>,
+    board: Board,
     /// Where in that order each slot is.
     rank: Vec<usize>,
     /// Whose gauges are out of date.
@@ -44,19 +45,22 @@ impl Crew {
         self.order.iter().filter_map(|slot| self.at(*slot))
     }
 
-    /// Every gauge in the order of ids.
-    pub(crate) fn gauges(&self) -> &[Gauge] {
-        &self.gauges
+    /// What decisions read of every worker.
+    pub(crate) fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Where a slot is in the order of ids.
+    pub(crate) fn rank(&self, slot: Slot) -> Option<usize> {
+        self.rank.get(slot.index()).copied()
     }
 
     /// Brings the gauges of all that was touched up to date.
     pub(crate) fn settle(&mut self, at: At, settings: &Settings) {
         for slot in std::mem::take(&mut self.touched) {
             let gauge = self.at(slot).map(|w| Gauge::of(w, at, settings));
-            let place = self.rank.get(slot.index()).copied();
-            let place = place.and_then(|rank| self.gauges.get_mut(rank));
-            if let (Some(gauge), Some(place)) = (gauge, place) {
-                *place = gauge;
+            if let (Some(gauge), Some(rank)) = (gauge, self.rank(slot)) {
+                self.board.put(rank, gauge);
             }
         }
     }
@@ -115,7 +119,7 @@ impl Crew {
             self.rank[slot.index()] = rank;
         }
         let gauge = |w: &Worker| Gauge::of(w, At::default(), settings);
-        self.gauges = self.iter().map(gauge).collect();
+        self.board = Board::of(self.iter().map(gauge).collect());
         self.touched = self.order.iter().copied().collect();
     }
 }

@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::echo::Echoes;
 use crate::flight::Flights;
 use crate::hold::WaitingRoom;
+use crate::homecoming::Draws;
 use crate::id::{At, WorkerId};
 use crate::name::Seed;
 use crate::rate::Rate;
@@ -44,8 +45,8 @@ pub struct Fleet {
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
     pub(crate) dispatches: u64,
-    /// Until when a worker that has come back may draw what went elsewhere meanwhile.
-    pub(crate) draws_until: At,
+    /// Workers that have come back draw what went elsewhere meanwhile.
+    pub(crate) draws: Draws,
     /// When the latest event was.
     pub(crate) latest: At,
 }
@@ -73,7 +74,7 @@ impl Fleet {
             company: Company::default(),
             hears_of_caches: false,
             dispatches: 0,
-            draws_until: At::default(),
+            draws: Draws::default(),
             latest: At::default(),
             settings,
         })
@@ -93,13 +94,13 @@ impl Fleet {
     /// No worker may get the request; see [`NoWorker`].
     pub fn place(&self, at: At, request: &Request<'_>) -> Result<Decision, NoWorker> {
         let sought = Sought::of(request, &self.settings);
-        let mut survey = Survey::new(&sought, self.settings.policy);
-        self.survey(at, request, &sought, &mut survey)?;
+        let mut survey = Survey::new(self, at, &sought);
+        self.survey(request, &sought, &mut survey)?;
         let choice = match self.settings.policy {
             Policy::Cost => spill::choose(&survey, &self.settings),
             Policy::Ring => self.on_ring(at, &sought, &survey),
             Policy::LeastRequests => spill::fewest_requests(&survey),
-            Policy::RoundRobin => survey.prospects.first().map(Choice::unspilled),
+            Policy::RoundRobin => survey.prospects().next().map(Choice::unspilled),
         };
         let choice = choice.ok_or(NoWorker::Empty)?;
         let (gauge, belief) = (choice.prospect.gauge, choice.prospect.belief);
@@ -119,18 +120,17 @@ impl Fleet {
     #[must_use]
     pub fn candidates(&self, at: At, request: &Request<'_>) -> Vec<WorkerId> {
         let sought = Sought::of(request, &self.settings);
-        let mut survey = Survey::new(&sought, self.settings.policy);
-        if self.survey(at, request, &sought, &mut survey).is_err() {
+        let mut survey = Survey::new(self, at, &sought);
+        if self.survey(request, &sought, &mut survey).is_err() {
             return Vec::new();
         }
+        let mut prospects: Vec<_> = survey.prospects().collect();
         if let Some(key) = survey.key {
             let score = |p: &Prospect<'_>| rendezvous::score(key, p.gauge.id, p.gauge.weight);
             // The sort is stable, so equal scores stay in the order of ids.
-            survey
-                .prospects
-                .sort_by(|a, b| score(b).total_cmp(&score(a)));
+            prospects.sort_by(|a, b| score(b).total_cmp(&score(a)));
         }
-        survey.prospects.iter().map(|p| p.gauge.id).collect()
+        prospects.iter().map(|p| p.gauge.id).collect()
     }
 
     /// Whose turn it is among that many.
@@ -145,7 +145,7 @@ impl Fleet {
         request: &Request<'_>,
         sought: &Sought<'_>,
         survey: &Survey<'_>,
-        choice: Choice<'_, '_>,
+        choice: Choice<'_>,
     ) -> Reason {
         if !request.excluded.is_empty() {
             return Reason::Retry;

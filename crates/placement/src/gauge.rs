@@ -18,10 +18,12 @@ pub(crate) struct Gauge {
     pub(crate) prefill: PrefillModel,
     /// Our own requests, held ones too.
     pub(crate) own: u32,
+    /// Whether any is held.
+    pub(crate) holds: bool,
     /// What of the held ones comes before a new one.
     pub(crate) ahead: Ahead,
     /// Until when [`Self::live`] holds with no event; time alone changes it then.
-    until: At,
+    pub(crate) until: At,
     live: Live,
 }
 
@@ -48,10 +50,16 @@ impl Gauge {
             weight: worker.weight,
             prefill: worker.prefill,
             own: worker.own.in_flight + worker.own.held.requests(),
+            holds: worker.own.held.requests() > 0,
             ahead: worker.own.held.ahead(settings.order),
             until: worker.unchanged_until(at, settings),
             live: Live::of(worker, at, settings),
         }
+    }
+
+    /// How it was at the latest event about it.
+    pub(crate) fn live_then(&self) -> &Live {
+        &self.live
     }
 
     /// How it is now, if that has not to be looked up anew.

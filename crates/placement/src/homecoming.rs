@@ -21,10 +21,29 @@ pub(crate) struct Return {
     pub(crate) birth: Birth,
 }
 
+/// What is known of all that draw, so that most requests need not look for their home.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Draws {
+    until: At,
+    /// Since the latest began: what came later is not displaced.
+    latest: Birth,
+}
+
+impl Draws {
+    pub(crate) fn begin(&mut self, returned: Return, until: At) {
+        self.until = self.until.max(until);
+        self.latest = returned.birth;
+    }
+}
+
 impl Fleet {
-    /// Whether any worker is drawing.
-    pub(crate) fn is_drawing(&self, at: At) -> bool {
-        at < self.draws_until
+    /// Whether any worker may be drawing this request.
+    pub(crate) fn may_draw(&self, at: At, sought: &Sought<'_>) -> bool {
+        let is_old = |session| {
+            let mut holders = self.residency.holders(session).iter();
+            holders.all(|h| h.birth().is_before(self.draws.latest))
+        };
+        at < self.draws.until && sought.session().is_some_and(is_old)
     }
 
     /// Milliseconds that a request's home counts as cheaper; 0 unless its conversation was

@@ -132,12 +132,13 @@ impl Fleet {
             false => Beside::Nobody,
         };
         let birth = self.residency.next_birth();
+        let returned = Return { at, birth };
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.begin_serving(at, beside);
             // However young the fleet: what went elsewhere before has a home from now on.
-            worker.returned = Some(Return { at, birth });
+            worker.returned = Some(returned);
         }
-        self.draws_until = self.draws_until.max(at.after(self.settings.draw_for));
+        self.draws.begin(returned, at.after(self.settings.draw_for));
     }
 
     /// What waits for this worker waits for any.

@@ -133,7 +133,7 @@
 //! # Where to look
 //! `fleet.rs` holds the decision, `learn.rs` what each event teaches. A decision reads a request
 //! once (`sought.rs`), asks the table (`residency.rs`) what each worker holds (`belief.rs`), looks
-//! at all of them side by side (`survey.rs`, `gauge.rs`), and takes the cheapest unless it is too
+//! at all of them side by side (`survey.rs`, `board.rs`, `gauge.rs`), and takes the cheapest unless it is too
 //! full or too hot (`spill.rs`); near ties go where every router would send them
 //! (`rendezvous.rs`). `hold.rs` orders what waits. Every number is in [`Settings`].
 
@@ -175,6 +175,8 @@ mod homecoming;
 
 // and what is remembered.
 mod crew;
+
+mod board;
 
 mod gauge;
 

@@ -19,6 +19,13 @@ pub(crate) fn first<T>(key: u64, workers: impl Iterator<Item = (WorkerId, f64, T
     let mut best: Option<Best<T>> = None;
     for (id, weight, what) in workers {
         let draw = mix(key ^ id.number()) >> 12;
+        // Most lose at a glance.
+        if let Some(best) = &best
+            && weight.to_bits() == best.weight.to_bits()
+            && draw < best.draw
+        {
+            continue;
+        }
         let rival = Best {
             draw,
             weight,

@@ -37,7 +37,7 @@ pub(crate) struct PlaceId {
 }
 
 /// Counts places in the order in which they were made, wrapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Birth(u32);
 
 impl Birth {

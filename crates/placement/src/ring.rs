@@ -65,12 +65,12 @@ const MOST_NODES: u64 = 10_000;
 
 impl Fleet {
     /// The worker of the request on the ring, or who relieves it.
-    pub(crate) fn on_ring<'p, 'w>(
+    pub(crate) fn on_ring<'w>(
         &self,
         at: At,
         sought: &Sought<'_>,
-        survey: &'p Survey<'w>,
-    ) -> Option<Choice<'p, 'w>> {
+        survey: &Survey<'w>,
+    ) -> Option<Choice<'w>> {
         let Some(key) = survey.key else {
             return crate::spill::choose(survey, &self.settings);
         };
@@ -82,20 +82,20 @@ impl Fleet {
             self.ring.walk(name.number(), replicas)
         });
         let is_of_prefix = |slot: &Slot| of_prefix.as_ref().is_none_or(|set| set.contains(slot));
-        let prospect = |slot: &Slot| survey.prospects.iter().find(|p| p.gauge.slot == *slot);
+        let prospect = |slot: &Slot| survey.with_slot(*slot);
         // The prefix's workers in the key's order, then all the others.
         let inside = all.iter().filter(|slot| is_of_prefix(slot));
         let outside = all.iter().filter(|slot| !is_of_prefix(slot));
         let mut order = inside.chain(outside).filter_map(prospect);
         let home = order.next()?;
         let queue = Queue::of(survey, &self.settings);
-        let spilled = match (home.is_barred(), queue.is_over(home)) {
+        let spilled = match (home.is_barred(), queue.is_over(&home)) {
             (false, false) => return Some(Choice::unspilled(home)),
             (true, _) => Spilled::Hot,
             (false, true) => Spilled::Queue,
         };
-        let relieves = |p: &&Prospect<'_>| {
-            let better = spilled == Spilled::Hot && !queue.is_over(p) || queue.relieves(p, home);
+        let relieves = |p: &Prospect<'_>| {
+            let better = spilled == Spilled::Hot && !queue.is_over(p) || queue.relieves(p, &home);
             better && !p.is_barred()
         };
         // With every node full or hot, affinity survives.

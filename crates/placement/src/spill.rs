@@ -8,8 +8,8 @@ use crate::survey::{Prospect, Survey};
 
 /// A choice, and what led away from the worker that the prompt would have gone to at rest.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice<'p, 'w> {
-    pub(crate) prospect: &'p Prospect<'w>,
+pub(crate) struct Choice<'w> {
+    pub(crate) prospect: Prospect<'w>,
     pub(crate) spilled: Spilled,
 }
 
@@ -26,8 +26,8 @@ pub(crate) enum Spilled {
     Cost,
 }
 
-impl<'p, 'w> Choice<'p, 'w> {
-    pub(crate) fn unspilled(prospect: &'p Prospect<'w>) -> Self {
+impl<'w> Choice<'w> {
+    pub(crate) fn unspilled(prospect: Prospect<'w>) -> Self {
         let spilled = Spilled::No;
         Self { prospect, spilled }
     }
@@ -40,40 +40,42 @@ const QUICK_MS: f64 = 250.0;
 
 /// Takes the cheapest that is not barred, or another one if that one is over its queue limit.
 /// With every worker barred, none is.
-pub(crate) fn choose<'p, 'w>(
-    survey: &'p Survey<'w>,
-    settings: &Settings,
-) -> Option<Choice<'p, 'w>> {
-    let all = || survey.prospects.iter();
-    let all_barred = survey.barred == survey.prospects.len();
-    let open = || all().filter(move |p| all_barred || !p.is_barred());
-    let best = survey.cheapest.and_then(|at| survey.prospects.get(at));
-    let best = best.or_else(|| cheapest(open()))?;
+pub(crate) fn choose<'w>(survey: &Survey<'w>, settings: &Settings) -> Option<Choice<'w>> {
+    let all_barred = survey.is_everybody_barred();
+    let open = || {
+        survey
+            .prospects()
+            .filter(move |p| all_barred || !p.is_barred())
+    };
+    let best = survey.cheapest().or_else(|| cheapest(open()))?;
     let first = or_home(best, survey, open(), settings)?;
     let queue = Queue::of(survey, settings);
-    let prospect = match queue.is_over(first) {
+    let relief = match queue.is_over(&first) {
         true => {
             let most_ms = first.cost_ms + settings.spill_ms;
             let is_bounded = |p: &Prospect<'_>| {
                 p.cost_ms <= most_ms || p.prefill_ms <= first.prefill_ms + QUICK_MS
             };
-            let relieves = |p: &&Prospect<'_>| queue.relieves(p, first) && is_bounded(p);
+            let relieves = |p: &Prospect<'_>| queue.relieves(p, &first) && is_bounded(p);
             survey.preferred(open().filter(relieves))
         }
         false => None,
     };
-    let prospect = prospect.unwrap_or(first);
-    let wanted = match survey.fullest.and_then(|at| survey.prospects.get(at)) {
-        Some(fullest) => fullest,
-        None if survey.barred > 0 => or_home(cheapest(all())?, survey, all(), settings)?,
-        None => first,
-    };
+    let prospect = relief.unwrap_or(first);
     if survey.drawn == Some(prospect.gauge.slot) {
         return Some(Choice::unspilled(prospect));
     }
+    let wanted = match survey.fullest() {
+        Some(fullest) => fullest,
+        None if survey.barred > 0 => {
+            let all = || survey.prospects();
+            or_home(cheapest(all())?, survey, all(), settings)?
+        }
+        None => first,
+    };
     Some(Choice {
         prospect,
-        spilled: spilled(wanted, prospect, &queue),
+        spilled: spilled(&wanted, &prospect, &queue),
     })
 }
 
@@ -93,40 +95,43 @@ fn spilled(wanted: &Prospect<'_>, chosen: &Prospect<'_>, queue: &Queue<'_>) -> S
 }
 
 /// The baseline: fewest of our own requests for the weight, ties by turn.
-pub(crate) fn fewest_requests<'p, 'w>(survey: &'p Survey<'w>) -> Option<Choice<'p, 'w>> {
+pub(crate) fn fewest_requests<'w>(survey: &Survey<'w>) -> Option<Choice<'w>> {
     let queue = |p: &Prospect<'_>| f64::from(p.gauge.own) / p.gauge.weight;
     let fewest = survey
-        .prospects
-        .iter()
+        .prospects()
         .min_by(|a, b| queue(a).total_cmp(&queue(b)));
     fewest.map(Choice::unspilled)
 }
 
 /// The least cost; the first of equals.
-fn cheapest<'p, 'w: 'p>(open: impl Iterator<Item = &'p Prospect<'w>>) -> Option<&'p Prospect<'w>> {
+fn cheapest<'w>(open: impl Iterator<Item = Prospect<'w>>) -> Option<Prospect<'w>> {
     open.min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
 }
 
 /// The cheapest, unless the home of the key costs nearly as little and holds as much; among
 /// exact ties the one that the key prefers.
-fn or_home<'p, 'w: 'p>(
-    best: &'p Prospect<'w>,
-    survey: &'p Survey<'w>,
-    open: impl Iterator<Item = &'p Prospect<'w>> + Clone,
+fn or_home<'w>(
+    best: Prospect<'w>,
+    survey: &Survey<'w>,
+    open: impl Iterator<Item = Prospect<'w>> + Clone,
     settings: &Settings,
-) -> Option<&'p Prospect<'w>> {
+) -> Option<Prospect<'w>> {
     let near_ms = best.cost_ms + settings.near_tie_ms;
     let near = |p: &Prospect<'_>| p.cost_ms <= near_ms && p.belief.tokens >= best.belief.tokens;
-    let is_rival = |p: &Prospect<'_>| near(p) && p.gauge.slot != best.gauge.slot;
+    let is_rival = |p: Prospect<'_>| near(&p) && p.gauge.slot != best.gauge.slot;
+    let has_rivals = || match survey.barred {
+        0 => survey.cheap(near_ms).any(is_rival),
+        _ => open.clone().any(is_rival),
+    };
     // Whoever is alone needs no order, and the order is the dearest part of a decision.
-    if survey.key.is_none() || !open.clone().any(is_rival) {
+    if survey.key.is_none() || !has_rivals() {
         return Some(best);
     }
     let home = match survey.barred {
         0 => survey.home()?,
         _ => survey.preferred(open.clone())?,
     };
-    if near(home) {
+    if near(&home) {
         return Some(home);
     }
     survey.preferred(open.filter(|p| p.cost_ms <= best.cost_ms))
