@@ -14,6 +14,9 @@ mod rules;
 mod sign;
 mod simulate;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Keeps prompts cacheable, and sends each to the worker that already holds its prefix.
 #[derive(Parser)]
 #[command(name = "headwater", version, about, max_term_width = 100)]

@@ -68,7 +68,16 @@ fn objects(text: &str, base: usize) -> Vec<Object<'_>> {
     let mut open: Vec<Object<'_>> = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
+    loop {
+        let ahead = bytes.get(at..).unwrap_or_default();
+        let next = match open.is_empty() {
+            true => memchr::memchr(b'{', ahead),
+            false => memchr::memchr3(b'{', b'}', b'"', ahead),
+        };
+        let Some(next) = next else {
+            return found;
+        };
+        at += next;
         match bytes[at] {
             b'{' if open.len() < MAX_DEPTH => open.push(Object {
                 span: Span {
@@ -85,7 +94,7 @@ fn objects(text: &str, base: usize) -> Vec<Object<'_>> {
                     }
                 }
             }
-            b'"' if !open.is_empty() => {
+            b'"' => {
                 let Some(end) = string_end(bytes, at) else {
                     // The string goes on behind a value of the template.
                     return found;
@@ -101,7 +110,6 @@ fn objects(text: &str, base: usize) -> Vec<Object<'_>> {
         }
         at += 1;
     }
-    found
 }
 
 /// One behind the closing quote, on the same line.

@@ -91,10 +91,13 @@ pub(crate) fn trailing_spaces(template: &Template) -> Vec<Span> {
             };
             let line = line.strip_suffix('\r').unwrap_or(line);
             let kept = line.trim_end_matches([' ', '\t']);
-            let next_is_blank = lines.peek().is_none_or(|next| next.trim().is_empty());
+            if kept.len() == line.len() {
+                continue;
+            }
             // Two spaces before another line break the line in Markdown.
-            let breaks = &line[kept.len()..] == "  " && !kept.is_empty() && !next_is_blank;
-            if kept.len() < line.len() && !breaks {
+            let mut next_is_blank = || lines.peek().is_none_or(|next| next.trim().is_empty());
+            let breaks = &line[kept.len()..] == "  " && !kept.is_empty() && !next_is_blank();
+            if !breaks {
                 found.push(Span {
                     start: printed.start + start + kept.len(),
                     end: printed.start + start + line.len(),
@@ -142,10 +145,25 @@ pub(crate) fn usual(text: &str) -> &'static str {
 
 /// Every line's end with its form.
 pub(crate) fn endings(text: &str) -> Vec<(Span, usize)> {
-    let mut endings = Vec::new();
+    // The bytes that an end begins with: all of one in ASCII, two of several in other texts.
+    let (common, rare) = (
+        memchr::memchr2_iter(b'\r', b'\n', text.as_bytes()),
+        memchr::memchr2_iter(0xC2, 0xE2, text.as_bytes()),
+    );
+    let rare = rare.filter(|at| text[*at..].starts_with(['\u{85}', '\u{2028}', '\u{2029}']));
+    let mut starts: Vec<usize> = common.collect();
+    let of_one_byte = starts.len();
+    starts.extend(rare);
+    if starts.len() > of_one_byte {
+        starts.sort_unstable();
+    }
+    let mut endings = Vec::with_capacity(starts.len());
     let mut at = 0;
-    while let Some(offset) = text[at..].find(['\r', '\n', '\u{85}', '\u{2028}', '\u{2029}']) {
-        let start = at + offset;
+    for start in starts {
+        // The second half of CRLF.
+        if start < at {
+            continue;
+        }
         let form = FORMS
             .iter()
             .position(|(bytes, _)| text[start..].starts_with(bytes))

@@ -118,17 +118,15 @@ fn end_mark(kind: MarkKind) -> &'static str {
 
 fn next_opening(text: &str, from: usize) -> Option<(MarkKind, usize)> {
     let bytes = text.as_bytes();
-    (from..bytes.len().saturating_sub(1)).find_map(|at| {
-        if bytes[at] != b'{' {
-            return None;
-        }
-        match bytes[at + 1] {
+    let braces = memchr::memchr_iter(b'{', bytes.get(from..)?);
+    braces
+        .map(|at| from + at)
+        .find_map(|at| match bytes.get(at + 1)? {
             b'{' => Some((MarkKind::Output, at)),
             b'%' => Some((MarkKind::Statement, at)),
             b'#' => Some((MarkKind::Comment, at)),
             _ => None,
-        }
-    })
+        })
 }
 
 /// The end of the tag that opens at `open`; strings and brackets inside it are skipped.

@@ -93,9 +93,8 @@ pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
         at += 1;
         if !line_start {
             // No mark begins before one of these; the bytes of a long character are none of them.
-            let ahead = text.as_bytes()[at..].iter();
-            let mut ahead = ahead.take_while(|byte| !matches!(byte, b'<' | b'[' | b'\n'));
-            at += ahead.by_ref().count();
+            let ahead = &text.as_bytes()[at..];
+            at += memchr::memchr3(b'<', b'[', b'\n', ahead).unwrap_or(ahead.len());
         }
     }
     marks
@@ -156,19 +155,23 @@ fn named(rest: &str, mark: &str, end: &str) -> Option<(usize, Option<Role>)> {
 
 /// `user:` or `role: user` at the start of a line.
 fn line_role(line: &str) -> Option<(usize, Option<Role>)> {
-    let line = line.split('\n').next().unwrap_or_default();
-    let (word, behind) = line.split_once(':')?;
+    // Longer words name no role, and most lines begin with none.
+    let mut head = line.bytes().take(LONGEST_NAME + 1);
+    let colon = head.position(|byte| matches!(byte, b':' | b'\n'))?;
+    let (word, behind) = (&line[..colon], line[colon..].strip_prefix(':')?);
     if word == "role" {
+        let behind = behind.split('\n').next().unwrap_or_default();
         let role = role(behind.trim())?;
-        return Some((line.len(), Some(role)));
+        return Some((colon + 1 + behind.len(), Some(role)));
     }
     Some((word.len() + 1, Some(role(word)?)))
 }
 
+/// Bytes of `assistant` and `developer`.
+const LONGEST_NAME: usize = 9;
+
 fn role(word: &str) -> Option<Role> {
-    /// `assistant` and `developer`.
-    const LONGEST: usize = 9;
-    if word.len() > LONGEST {
+    if word.len() > LONGEST_NAME {
         return None;
     }
     match word.to_ascii_lowercase().as_str() {

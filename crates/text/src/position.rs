@@ -75,14 +75,14 @@ impl LineTable {
             wide: Vec::new(),
             len: text.len(),
         };
-        let mut extra = 0;
-        for (start, c) in text.char_indices() {
-            let end = start + c.len_utf8();
-            let ends_line = c == '\n' || (c == '\r' && !text[end..].starts_with('\n'));
-            if ends_line {
-                table.starts.push(end);
-            }
-            if end - start > 1 {
+        let bytes = text.as_bytes();
+        let ends = memchr::memchr2_iter(b'\r', b'\n', bytes).map(|at| at + 1);
+        let is_end = |end: &usize| bytes[end - 1] == b'\n' || bytes.get(*end) != Some(&b'\n');
+        table.starts.extend(ends.filter(is_end));
+        if !text.is_ascii() {
+            let mut extra = 0;
+            for (start, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
+                let end = start + c.len_utf8();
                 extra += end - start - 1;
                 table.wide.push(WideChar { start, end, extra });
             }
