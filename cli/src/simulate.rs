@@ -224,6 +224,11 @@ fn conditions(args: &Args) -> anyhow::Result<Conditions> {
         settings: load::settings(
             Settings {
                 routers: u32::try_from(args.routers).unwrap_or(1),
+                // Whoever shards tells the routers so.
+                home_prior: match args.split {
+                    SplitBy::Affinity => 0.0,
+                    SplitBy::Random => Settings::default().home_prior,
+                },
                 ..Settings::default()
             },
             &args.settings,

@@ -143,13 +143,19 @@ impl Fleet {
             .map(|offer| self.release_of(at, &offer))
     }
 
-    /// When a held request will have waited for as long as it may, with no event before.
+    /// When a held request can leave with no event before: it will have waited for as long as it
+    /// may, or what others have at its worker will have been worked off.
     #[must_use]
     pub fn next_release_at(&self) -> Option<At> {
         let serving = self.workers.iter().filter(|w| serves(w));
-        let held = serving.flat_map(|w| self.held.queue(w.slot));
-        held.map(|held| held.since.after(self.settings.max_hold))
-            .min()
+        let due = serving.filter_map(|w| {
+            let queue = self.held.queue(w.slot).iter();
+            let patient = queue.map(|held| held.since.after(self.settings.max_hold));
+            let patient = patient.min()?;
+            let limit = f64::from(self.settings.hold_tokens) * w.weight;
+            Some(w.below_at(limit).map_or(patient, |at| at.min(patient)))
+        });
+        due.min()
     }
 
     /// Requests that wait for a worker.

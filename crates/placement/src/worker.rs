@@ -1,5 +1,7 @@
 //! What is known of one worker: who it is, what it has to do, what its engine says.
 
+use std::time::Duration;
+
 use headwater_signature::RouteTag;
 
 use crate::backlog::Backlog;
@@ -332,6 +334,18 @@ impl Worker {
         self.own.uncached_tokens as f64 + others_tokens
     }
 
+    /// When [`Self::pending_tokens`] falls below so many with no event before; nothing if they
+    /// do not for what others have there.
+    pub(crate) fn below_at(&self, tokens: f64) -> Option<At> {
+        let others = &self.others;
+        let room_ms = (tokens - self.own.uncached_tokens as f64) * others.token_ms;
+        let work_ms = others.pending_ms + others.sent_ms + others.own_done_ms - room_ms;
+        let waits = room_ms > 0.0 && work_ms > 0.0;
+        // A moment later, so that rounding does not make it one too early.
+        let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
+        waits.then(|| others.at.after(passed).min(others.until.after(MOMENT)))
+    }
+
     /// How far its cache has been overwritten.
     pub(crate) fn wear(&self) -> Wear {
         #[expect(clippy::cast_possible_truncation, reason = "a stamp wraps")]
@@ -472,6 +486,9 @@ const FIRST_SHARE: f64 = 0.1;
 
 /// No queue is longer, so that sums stay finite.
 const HOUR_MS: f64 = 3.6e6;
+
+/// The step of the clock.
+const MOMENT: Duration = Duration::from_micros(1);
 
 /// A weight that nothing divides by zero with.
 fn sound_weight(weight: f64) -> f64 {

@@ -22,7 +22,8 @@ pub struct PlacementConfig {
     #[serde(deserialize_with = "value::share")]
     pub low_watermark: f64,
     /// Share of a prompt, 0..=1, that the home of its key is taken to hold where several
-    /// `routers` share nothing. Default 0.8.
+    /// `routers` share nothing. 0 where the balancer before them shards by affinity: then a
+    /// conversation that this one has not seen is a new one. Default 0.8.
     #[serde(deserialize_with = "value::share")]
     pub home_prior: f64,
     /// Routers in front of these workers, this one included. Default 1.

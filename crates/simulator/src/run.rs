@@ -306,10 +306,7 @@ impl<'r> Run<'r> {
             Event::Incident(number) => self.incident(number)?,
             Event::Sample => self.sample(),
             Event::Delivery(samples) => self.deliver(&samples),
-            Event::Patience(router) => {
-                self.release(router);
-                self.plan_patience(router);
-            }
+            Event::Patience(router) => self.release(router),
             Event::Fixed(request) => {
                 self.plan_next_fixed();
                 self.arrive(request);

@@ -1,6 +1,6 @@
 //! Other routers before the same workers: what engines and clients tell of them.
 
-use headwater_placement::{Handover, Reason, Report, Settings, WorkerId};
+use headwater_placement::{At, Event, Handover, Reason, Report, RequestId, Settings, WorkerId};
 
 use crate::world::{World, echoing, keyed, prompt, signed};
 
@@ -38,6 +38,35 @@ fn what_others_have_waiting_there_is_waited_for_too() {
     let own = world.fleet.worker(only).unwrap().uncached_tokens;
     world.report(only, report(own));
     assert_eq!(world.fleet.worker(only).unwrap().uncached_tokens, own);
+}
+
+#[test]
+fn what_waits_for_others_leaves_when_they_will_be_done() {
+    let mut world = World::of(1, Settings::default());
+    let only = WorkerId::of("w0");
+    world.report(
+        only,
+        Report {
+            pending_tokens: Some(10_000),
+            ..Report::default()
+        },
+    );
+    let request = RequestId(77);
+    let of = &keyed(42);
+    let worker = world.place(of).unwrap().worker;
+    world.tell(&Event::Held {
+        worker,
+        request,
+        of,
+    });
+    assert_eq!(world.fleet.release(world.now()), None);
+    let due = world.fleet.next_release_at().unwrap();
+    // 7,952 tokens more than the worker is to have before it, at some 0.06 ms each.
+    assert!((400_000..700_000).contains(&due.micros()), "{due:?}");
+    let before = At::from_micros(due.micros() - 2_000);
+    assert_eq!(world.fleet.release(before), None);
+    let release = world.fleet.release(due).unwrap();
+    assert_eq!((release.request, release.decision.worker), (request, only));
 }
 
 #[test]

@@ -32,7 +32,6 @@ impl Run<'_> {
                     router.held += 1;
                 }
                 self.release(router);
-                self.plan_patience(router);
             }
             Some(Verdict::Nobody) | None => self.again(request, tries),
         }
@@ -127,10 +126,11 @@ impl Run<'_> {
             }
             self.dispatch(request, router, route);
         }
+        self.plan_patience(router);
     }
 
-    /// Plans to look again when a request has been held for as long as it may.
-    pub(super) fn plan_patience(&mut self, router: usize) {
+    /// Plans to look again when a held request can leave with no event before.
+    fn plan_patience(&mut self, router: usize) {
         let waits = self
             .routers
             .get_mut(router)
@@ -151,8 +151,12 @@ impl Run<'_> {
         }
     }
 
+    /// Whoever looks first gets a worker that has become free: nobody in particular.
     pub(super) fn release_all(&mut self) {
-        for router in 0..self.routers.len() {
+        let routers = self.routers.len();
+        let draw = mix_two(self.conditions.seed, self.now_ms.to_bits()) % routers.max(1) as u64;
+        let first = usize::try_from(draw).unwrap_or(0);
+        for router in (first..routers).chain(0..first) {
             self.release(router);
         }
     }
