@@ -116,13 +116,18 @@ impl Beliefs {
 impl Fleet {
     /// What each worker is believed to hold, written to where it is needed: it is large.
     pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
+        // Found first and read then: what each name waits for in memory does not wait for another.
+        let mut found = SmallVec::<[_; 17]>::new();
         self.each_named(sought, |name, tokens, ground| {
-            for holder in self.residency.holders(name) {
+            found.push((self.residency.entry(name), tokens, ground));
+        });
+        for (entry, tokens, ground) in found {
+            for holder in self.residency.holders_of(entry) {
                 if holder.fresh {
                     beliefs.raise(holder.slot, tokens, ground);
                 }
             }
-        });
+        }
         if let Some(echo) = sought.echo {
             for worker in self.workers.iter().filter(|w| w.tag == echo.tag) {
                 beliefs.raise(worker.slot, self.echoed(sought, worker), Ground::Echo);

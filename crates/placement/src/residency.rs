@@ -104,6 +104,10 @@ impl Wear {
 /// Tokens of one unit of a stamp.
 pub(crate) const UNIT: u64 = 16;
 
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntryAt(u32);
+
 /// A name and everybody who holds it.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -158,9 +162,18 @@ impl Residency {
 
     /// The workers believed to hold it, fresh or not, in no order that means anything.
     pub(crate) fn holders(&self, name: Name) -> &[Holder] {
-        self.find(name)
-            .and_then(|at| self.entries.get(at))
-            .map_or(&[], |entry| &entry.holders)
+        self.holders_of(self.entry(name))
+    }
+
+    /// Where a name stands, for [`Self::holders_of`]; only as long as nothing changes.
+    pub(crate) fn entry(&self, name: Name) -> Option<EntryAt> {
+        self.find(name).map(EntryAt)
+    }
+
+    /// The same as [`Self::holders`].
+    pub(crate) fn holders_of(&self, entry: Option<EntryAt>) -> &[Holder] {
+        let entry = entry.and_then(|EntryAt(at)| self.entries.get(at));
+        entry.map_or(&[], |entry| &entry.holders)
     }
 
     /// A request that brings this prefix was sent to the worker, or waits for it. What is known
