@@ -19,7 +19,7 @@ use crate::settings::{Policy, Settings, SettingsError};
 use crate::sought::{By, Sought};
 use crate::spill::{self, Choice, Spilled};
 use crate::survey::{Prospect, Survey};
-use crate::worker::{Company, Typical};
+use crate::worker::Typical;
 
 /// Every worker, what is known of it, and what is believed to be in its cache.
 ///
@@ -39,8 +39,6 @@ pub struct Fleet {
     pub(crate) rate: Rate,
     /// What a request's prefill is lately.
     pub(crate) typical: Typical,
-    /// How much other routers have at the workers beside us.
-    pub(crate) company: Company,
     /// Whether any engine has ever said what it found in its cache.
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
@@ -71,7 +69,6 @@ impl Fleet {
             echoes: Echoes::default(),
             rate: Rate::of_weight(1.0),
             typical,
-            company: Company::default(),
             hears_of_caches: false,
             dispatches: 0,
             draws: Draws::default(),

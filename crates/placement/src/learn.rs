@@ -261,7 +261,7 @@ impl Fleet {
         let prefill_ms = worker.prefill.ms(uncached_tokens, held);
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
-        worker.begin(uncached_tokens, pending_us, self.company);
+        worker.begin(uncached_tokens, pending_us);
         self.typical.note(uncached_tokens, prefill_ms);
         let patience = self.settings.patience;
         let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
@@ -451,8 +451,7 @@ impl Fleet {
 
     fn reported(&mut self, at: At, id: WorkerId, report: Report) {
         if let Some(worker) = self.workers.get_mut(id) {
-            let known = (self.typical, &mut self.company);
-            worker.take(at, report, known, &self.settings);
+            worker.take(at, report, self.typical, &self.settings);
             if let Some(tokens) = worker.crowding() {
                 let (slot, wear) = (worker.slot, worker.wear());
                 self.residency.crowd(slot, wear.now, tokens);

@@ -75,8 +75,6 @@ struct Others {
     pending_ms: f64,
     /// Milliseconds of a token of that.
     token_ms: f64,
-    /// Milliseconds of prefill that they are expected to have sent since, as we have.
-    sent_ms: f64,
     /// Milliseconds of our own prefill that it has done since.
     own_done_ms: f64,
 }
@@ -86,7 +84,7 @@ impl Others {
     fn left_ms(&self, at: At) -> f64 {
         let passed_ms = at.since(self.at).as_secs_f64() * 1_000.0;
         let worked_ms = (passed_ms - self.own_done_ms).max(0.0);
-        (self.pending_ms + self.sent_ms - worked_ms).max(0.0)
+        (self.pending_ms - worked_ms).max(0.0)
     }
 }
 
@@ -117,35 +115,6 @@ impl Foreign {
         };
     }
 }
-
-/// How many requests other routers have at the workers for each of ours, on an average over some
-/// hundred reports; 0 for a router that is alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Company {
-    ratio: f64,
-    own: f64,
-    others: f64,
-}
-
-impl Company {
-    fn note(&mut self, own: u32, others: u32) {
-        let forget = 1.0 - 1.0 / 128.0;
-        self.own = self.own * forget + f64::from(own);
-        self.others = self.others * forget + f64::from(others);
-        self.ratio = if self.own >= FEWEST_OWN {
-            (self.others / self.own).min(MOST_COMPANY)
-        } else {
-            0.0
-        };
-    }
-}
-
-/// Requests of our own, counted once for each report that found them, below which there is nothing
-/// to set others' requests against: one busy worker in front of an idle router is no company.
-const FEWEST_OWN: f64 = 16.0;
-
-/// Most that others are taken to send for each of ours.
-const MOST_COMPANY: f64 = 15.0;
 
 /// What a request's prefill is lately, on an average over some 16.
 #[derive(Clone, Copy, Debug)]
@@ -231,13 +200,7 @@ impl Worker {
 
     /// Takes what the engine says; a value that cannot be is one that is missing. A waiting
     /// request of others counts as a typical one if the engine does not say how much it has.
-    pub(crate) fn take(
-        &mut self,
-        at: At,
-        report: Report,
-        (typical, company): (Typical, &mut Company),
-        settings: &Settings,
-    ) {
+    pub(crate) fn take(&mut self, at: At, report: Report, typical: Typical, settings: &Settings) {
         let kv_use = report.kv_use.filter(|kv| (0.0..=1.0).contains(kv));
         let cache_tokens = report.cache_tokens.filter(|tokens| *tokens > 0);
         self.report = Some((
@@ -260,7 +223,6 @@ impl Worker {
         }
         if report.running.is_some() || report.waiting.is_some() || report.pending_tokens.is_some() {
             self.others = self.beyond_own(at, report, typical, settings);
-            company.note(self.own.in_flight, self.others.in_flight);
         }
     }
 
@@ -284,7 +246,6 @@ impl Worker {
             waiting,
             pending_ms: pending_ms.min(HOUR_MS),
             token_ms: typical.token_ms(),
-            sent_ms: 0.0,
             own_done_ms: 0.0,
         }
     }
@@ -339,7 +300,7 @@ impl Worker {
     pub(crate) fn below_at(&self, tokens: f64) -> Option<At> {
         let others = &self.others;
         let room_ms = (tokens - self.own.uncached_tokens as f64) * others.token_ms;
-        let work_ms = others.pending_ms + others.sent_ms + others.own_done_ms - room_ms;
+        let work_ms = others.pending_ms + others.own_done_ms - room_ms;
         let waits = room_ms > 0.0 && work_ms > 0.0;
         // A moment later, so that rounding does not make it one too early.
         let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
@@ -393,9 +354,8 @@ impl Worker {
         };
     }
 
-    /// A request begins here; others that see what we see send as much, in proportion.
-    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64, company: Company) {
-        self.others.sent_ms += company.ratio * pending_us as f64 / 1_000.0;
+    /// A request begins here.
+    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64) {
         self.sent_tokens = self.sent_tokens.saturating_add(u64::from(uncached_tokens));
         self.own.in_flight += 1;
         self.own.waiting += 1;
