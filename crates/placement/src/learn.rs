@@ -331,7 +331,7 @@ impl Fleet {
         flight.sample = flight.alone.then_some((at, sample));
         let now = worker.wear().now;
         for place in &flight.places {
-            self.residency.confirm(*place, now);
+            self.residency.answered(*place, now);
         }
     }
 

@@ -291,7 +291,13 @@ impl Residency {
         self.confirm(place, now);
     }
 
-    /// The prefix has been prefilled there. One evicted meanwhile stays forgotten.
+    /// The prefix has been prefilled there. One evicted meanwhile stays forgotten; what was used
+    /// latest is told when the answer ends, as an engine lets go of the blocks then.
+    pub(crate) fn answered(&mut self, place: PlaceId, now: Stamp) {
+        self.write(place, None, Firmness::Confirmed, now);
+    }
+
+    /// The prefix is there now. One evicted meanwhile stays forgotten.
     pub(crate) fn confirm(&mut self, place: PlaceId, now: Stamp) {
         self.renew(place);
         self.write(place, None, Firmness::Confirmed, now);
