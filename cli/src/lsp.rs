@@ -188,7 +188,7 @@ impl Server<'_> {
         let settings = settings.of_file(&document.path)?;
         let checked = document.judge(&settings);
         let place = Place::new(&document.text);
-        let diagnostics = diagnostics::of(&checked, &place, &self.rules);
+        let diagnostics = diagnostics::of(&checked, &place, &self.rules, &uri);
         document.checked = match checked {
             Checked::Judged(outcome) => Some((outcome, settings)),
             _ => None,

@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Milliseconds between two of these reports; 0: load is known at each decision
     #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
     report_every_ms: u32,
+    /// Routers hear that with every answer as well: how many wait, and how full the cache is
+    #[arg(long)]
+    report_with_answers: bool,
     /// Our routers learn from answers how many tokens were cached
     #[arg(long)]
     reported_hits: bool,
@@ -215,10 +218,10 @@ fn conditions(args: &Args) -> anyhow::Result<Conditions> {
         } else {
             Echoes::Dropped
         },
-        reports: if args.reported_load {
-            Reports::Load
-        } else {
-            Reports::None
+        reports: match (args.reported_load, args.report_with_answers) {
+            (_, true) => Reports::LoadWithAnswers,
+            (true, false) => Reports::Load,
+            (false, false) => Reports::None,
         },
         report_every_ms: f64::from(args.report_every_ms),
         settings: load::settings(

@@ -170,6 +170,19 @@ fn a_session() {
             .contains("headwater.yaml:1:1")
     );
 
+    // What a finding is about besides is shown where it stands.
+    fs::write(folder.path().join("headwater.yaml"), "").unwrap();
+    let line = "You are a clerk who answers every question politely, with few words and without any jokes.";
+    editor.notify(
+        "textDocument/didChange",
+        json!({"textDocument": {"uri": uri, "version": 3}, "contentChanges": [{"text": format!("{line}\n\n{line}\n")}]}),
+    );
+    let twice = editor.diagnostics()["diagnostics"][0].clone();
+    assert_eq!(twice["range"]["start"]["line"], 2, "{twice}");
+    let first = &twice["relatedInformation"][0];
+    assert_eq!(first["location"]["uri"], json!(uri), "{twice}");
+    assert_eq!(first["location"]["range"], range(0, 0, 90), "{twice}");
+
     editor.notify("textDocument/didClose", json!({"textDocument": document}));
     assert_eq!(editor.diagnostics()["diagnostics"], json!([]));
     editor.request("shutdown", Value::Null);

@@ -1,16 +1,24 @@
 //! Findings as an editor shows them.
 
 use headwater_lint::{Checked, Finding, RuleSet, Severity};
-use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Position, Range};
+use lsp_types::{
+    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString,
+    Position, Range, Uri,
+};
 
 use super::place::Place;
 
 /// The findings, or the reason why there are none.
-pub(super) fn of(checked: &Checked, place: &Place<'_>, rules: &RuleSet) -> Vec<Diagnostic> {
+pub(super) fn of(
+    checked: &Checked,
+    place: &Place<'_>,
+    rules: &RuleSet,
+    uri: &Uri,
+) -> Vec<Diagnostic> {
     match checked {
         Checked::Judged(outcome) => {
             let all = outcome.findings.iter();
-            all.map(|finding| diagnostic(finding, place, rules))
+            all.map(|finding| diagnostic(finding, place, rules, uri))
                 .collect()
         }
         Checked::Unreadable(reason) => vec![unreadable(reason)],
@@ -18,7 +26,20 @@ pub(super) fn of(checked: &Checked, place: &Place<'_>, rules: &RuleSet) -> Vec<D
     }
 }
 
-pub(super) fn diagnostic(finding: &Finding, place: &Place<'_>, rules: &RuleSet) -> Diagnostic {
+pub(super) fn diagnostic(
+    finding: &Finding,
+    place: &Place<'_>,
+    rules: &RuleSet,
+    uri: &Uri,
+) -> Diagnostic {
+    let related = finding
+        .related
+        .iter()
+        .map(|also| DiagnosticRelatedInformation {
+            location: Location::new(uri.clone(), place.range(also.span)),
+            message: also.message.to_owned(),
+        });
+    let related: Vec<_> = related.collect();
     let cost = match finding.cost_tokens {
         0 => String::new(),
         n => format!("\nAbout {n} static tokens are at stake."),
@@ -34,6 +55,7 @@ pub(super) fn diagnostic(finding: &Finding, place: &Place<'_>, rules: &RuleSet) 
         code: known.then(|| NumberOrString::String(finding.code.to_string())),
         source: Some("headwater".to_owned()),
         message: format!("{}\n{}{cost}", finding.message, finding.help),
+        related_information: (!related.is_empty()).then_some(related),
         ..Diagnostic::default()
     }
 }

@@ -242,6 +242,15 @@ fn langchain_with_a_conversation() {
             &chat(&[&clean, history, human]).replace("RULES", rules),
         );
     }
+    // The short form of the same.
+    let short = r#"{"role": "placeholder", "content": "{chat_history}"}"#;
+    check(
+        "prompt.json",
+        "HW807",
+        "2:153",
+        &chat(&[&clock, short, human]).replace("RULES", rules),
+        &chat(&[&clean, short, human]).replace("RULES", rules),
+    );
     // The answers of tools come behind the question, and what is said last stays the newest turn.
     let steps = r#"{"variable_name": "agent_scratchpad"}"#;
     let question = r#"{"role": "human", "content": "It is {now}. {input}"}"#;

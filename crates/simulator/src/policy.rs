@@ -153,7 +153,7 @@ pub enum Standing {
 }
 
 /// What a worker says of itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Status {
     /// Requests that it works on and that wait there, where load is reported.

@@ -10,7 +10,7 @@ use self::router::Router;
 use self::timeline::Timeline;
 use crate::engine::{Engine, Happened, Job, Milestone};
 use crate::outcome::{Outcome, Record};
-use crate::policy::{HeadwaterOptions, PolicyName, Standing};
+use crate::policy::{HeadwaterOptions, PolicyName, Standing, Status};
 use crate::profile::Profile;
 use crate::scenario::Scenario;
 use crate::trace::{Arrival, Trace};
@@ -94,6 +94,16 @@ pub enum Reports {
     Cache,
     /// The cache in use, and requests that run and wait.
     Load,
+    /// The same, and with every answer how many wait at that moment and how full the cache is: the
+    /// two numbers that vLLM puts into the header of an answer where it is asked to.
+    LoadWithAnswers,
+}
+
+impl Reports {
+    /// Whether requests that run and wait are told.
+    pub(crate) const fn tell_load(self) -> bool {
+        matches!(self, Self::Load | Self::LoadWithAnswers)
+    }
 }
 
 impl Conditions {
@@ -172,6 +182,8 @@ struct Run<'r> {
     granted: Option<Vec<u32>>,
     timeline: Timeline,
     reporting: bool,
+    /// What each worker's engine told when the routers last looked.
+    looks: Vec<Status>,
     ended: u64,
     happened: Vec<Happened>,
 }
@@ -250,6 +262,7 @@ impl<'r> Run<'r> {
             granted: None,
             timeline: Timeline::new(trace.span_ms()),
             reporting: true,
+            looks: Vec::new(),
             ended: 0,
             happened: Vec::new(),
         };

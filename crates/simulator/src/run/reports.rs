@@ -38,7 +38,7 @@ impl Run<'_> {
     }
 
     fn hears_at_once(&self) -> bool {
-        self.conditions.reports == Reports::Load && self.conditions.report_every_ms <= 0.0
+        self.conditions.reports.tell_load() && self.conditions.report_every_ms <= 0.0
     }
 
     fn statuses(&self) -> Vec<(usize, Status)> {
@@ -51,7 +51,7 @@ impl Run<'_> {
 
     fn status(&self, engine: &Engine<'_>) -> Status {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let told = self.conditions.reports == Reports::Load;
+        let told = self.conditions.reports.tell_load();
         Status {
             load: told.then(|| (count(engine.running()), count(engine.waiting()))),
             pending_tokens: told.then(|| engine.pending_tokens(self.trace)),
@@ -62,10 +62,37 @@ impl Run<'_> {
     }
 
     pub(super) fn deliver(&mut self, samples: &[(usize, Status)]) {
+        for (worker, status) in samples {
+            if self.looks.len() <= *worker {
+                self.looks.resize(worker + 1, Status::default());
+            }
+            self.looks[*worker] = *status;
+        }
         for router in 0..self.routers.len() {
             self.tell(router, samples);
         }
         self.release_all();
+    }
+
+    /// What an answer says of its worker to the router that it passes; what it does not say is as
+    /// the last look had it.
+    pub(super) fn hear_with_answer(&mut self, router: usize, worker: usize) {
+        if self.conditions.reports != Reports::LoadWithAnswers {
+            return;
+        }
+        let Some(now) = self.engines.get(worker).map(|engine| self.status(engine)) else {
+            return;
+        };
+        let last = self.looks.get(worker).and_then(|look| look.load);
+        let told = Status {
+            load: now
+                .load
+                .map(|(_, waiting)| (last.map_or(0, |(running, _)| running), waiting)),
+            pending_tokens: None,
+            computed_tokens: None,
+            ..now
+        };
+        self.tell(router, &[(worker, told)]);
     }
 
     /// Where load is heard of at once, a router knows it at each decision.

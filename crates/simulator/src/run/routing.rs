@@ -193,6 +193,7 @@ impl Run<'_> {
                 },
             );
         });
+        self.hear_with_answer(router, worker);
     }
 
     fn echo_of(&self, request: usize, worker: usize) -> Option<Echo> {

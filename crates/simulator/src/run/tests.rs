@@ -64,7 +64,7 @@ fn under_all_troubles_every_request_ends_once() {
             routers: 3,
             split: Split::Affinity,
             echoes: Echoes::Returned,
-            reports: Reports::Load,
+            reports: Reports::LoadWithAnswers,
             scenario: Scenario::from_yaml(TROUBLE).unwrap(),
             ..Conditions::of(4)
         };
@@ -74,6 +74,22 @@ fn under_all_troubles_every_request_ends_once() {
         seen_retries += outcome.retried;
     }
     assert!(seen_retries > 0);
+}
+
+#[test]
+fn what_answers_tell_spares_routers_each_others_queues() {
+    let trace = busy(600);
+    let with = |reports| {
+        let conditions = Conditions {
+            routers: 4,
+            reports,
+            report_every_ms: 60_000.0,
+            ..Conditions::of(4)
+        };
+        run(&trace, PolicyName::Headwater, &conditions).ttft_ms.mean
+    };
+    let (seldom, with_answers) = (with(Reports::Load), with(Reports::LoadWithAnswers));
+    assert!(with_answers < seldom, "{with_answers} {seldom}");
 }
 
 #[test]

@@ -46,8 +46,11 @@ impl<'s> Assembly<'s> {
         self.part(start, Role::Other, PartKind::Example, message);
     }
 
-    /// Adds the messages of a conversation, which come in the place of a name.
+    /// Adds the messages of a conversation, which come in the place of a name: `x` or `{x}`.
     pub(super) fn history(&mut self, name: &Text<'_>, role: Role, message: Option<usize>) {
+        if let Some(inside) = in_braces(name, self.within.text()) {
+            return self.raw(inside, role, PartKind::History, message);
+        }
         let start = self.decoder.text.len();
         self.decoder.append(&name.decode(self.within.text()));
         self.part(start, role, PartKind::History, message);
@@ -203,4 +206,13 @@ fn block(assembly: &mut Assembly<'_>, block: &Value<'_>, role: Role, message: Op
 /// The content of an Anthropic tool result.
 fn result_of<'v, 't>(block: &'v Value<'t>) -> Option<&'v Value<'t>> {
     (block.get_str("type") == Some("tool_result")).then(|| block.get("content"))?
+}
+
+/// Where the name in `{name}` stands in the file, if the text is nothing else.
+fn in_braces(text: &Text<'_>, file: &str) -> Option<Span> {
+    let name = text.value.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let written = &file[text.span.start..text.span.end];
+    let start = text.span.start + written.find(name)?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| Span::new(start, start + name.len()))
 }

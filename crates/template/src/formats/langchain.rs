@@ -143,6 +143,13 @@ fn message<'v, 't>(message: &'v Value<'t>) -> Option<Message<'v, 't>> {
         .iter()
         .find_map(|key| prompt.get(key));
     let text = template.and_then(Value::text)?;
+    // `("placeholder", "{history}")` is short for a class of that name.
+    if ["role", "type"]
+        .iter()
+        .any(|key| fields.get_str(key) == Some("placeholder"))
+    {
+        return Some(of(Role::Other, text, true));
+    }
     Some(of(speaker(message, fields), text, false))
 }
 
