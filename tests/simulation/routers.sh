@@ -39,6 +39,9 @@ for routers in $(echo "${ROUTERS:-2,4,8}" | tr , ' '); do
         # shellcheck disable=SC2086
         run "prior-load$every.$routers" --routers "$routers" $load "$@"
     done
+    # What vLLM tells in the header of an answer, besides reports every 500 ms.
+    run "sharded-answers.$routers" --routers "$routers" --split affinity --report-with-answers "$@"
+    run "echo-answers.$routers" --routers "$routers" --echo --report-with-answers "$@"
     run "echo.$routers" --routers "$routers" --echo "$@"
     run "nothing.$routers" --routers "$routers" "$@"
 done
