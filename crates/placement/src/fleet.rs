@@ -37,6 +37,8 @@ pub struct Fleet {
     pub(crate) echoes: Echoes,
     /// How fast workers of weight 1 prefill.
     pub(crate) rate: Rate,
+    /// The same when prices were made from it.
+    pub(crate) priced: Rate,
     /// What a request's prefill is lately.
     pub(crate) typical: Typical,
     /// Whether any engine has ever said what it found in its cache.
@@ -67,7 +69,8 @@ impl Fleet {
             ring: Ring::default(),
             demand: Demand::default(),
             echoes: Echoes::default(),
-            rate: Rate::of_weight(1.0),
+            rate: Rate::COMMON,
+            priced: Rate::COMMON,
             typical,
             hears_of_caches: false,
             dispatches: 0,

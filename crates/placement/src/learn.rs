@@ -79,7 +79,7 @@ impl Fleet {
                 .add(id, settings, |slot| Worker::new(id, slot, name, settings));
         }
         if let Some(worker) = self.workers.get_mut(id) {
-            worker.reweigh(weight, &self.settings);
+            worker.reweigh(weight, &self.priced, &self.settings);
         }
         self.rebuild_ring();
     }
@@ -393,6 +393,23 @@ impl Fleet {
             && at.since(first).as_secs_f64() * 1_000.0 > sample.measured_ms / 16.0 + STREAMS_MS
         {
             worker.timed(sample, &mut self.rate, &self.settings);
+            worker.reprice(&self.priced, &self.settings);
+            if self.rate.has_left(&self.priced) {
+                self.reprice_all();
+            }
+        }
+    }
+
+    /// Tells all workers what they have in common by now, also those that are never asked: else
+    /// they would be taken for as fast as at the start, and for slow in a fast fleet. All at once,
+    /// so that what prefill costs differs between two workers only if they differ.
+    fn reprice_all(&mut self) {
+        self.priced = self.rate;
+        let slots: SmallVec<[Slot; 64]> = self.workers.iter().map(|worker| worker.slot).collect();
+        for slot in slots {
+            if let Some(worker) = self.workers.at_mut(slot) {
+                worker.reprice(&self.priced, &self.settings);
+            }
         }
     }
 

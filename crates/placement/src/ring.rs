@@ -122,7 +122,7 @@ mod tests {
                 Worker::new(id, slot, &name, &settings)
             });
             if let Some(worker) = crew.get_mut(id) {
-                worker.reweigh(*weight, &settings);
+                worker.reweigh(*weight, &crate::rate::Rate::COMMON, &settings);
             }
         }
         Ring::of(&crew, &settings)

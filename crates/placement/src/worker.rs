@@ -164,7 +164,7 @@ impl Worker {
             cache_tokens: None,
             cache_factor: 1.0,
             surprises: 0,
-            rate: Rate::of_weight(1.0),
+            rate: Rate::OWN,
             generation,
             report: None,
             name: name.to_owned(),
@@ -173,13 +173,13 @@ impl Worker {
         worker
     }
 
-    pub(crate) fn reweigh(&mut self, weight: f64, settings: &Settings) {
+    pub(crate) fn reweigh(&mut self, weight: f64, common: &Rate, settings: &Settings) {
         let weight = sound_weight(weight);
         if weight.to_bits() != self.weight.to_bits() {
             self.weight = weight;
-            self.rate = Rate::of_weight(weight);
-            self.prefill = self.rate.applied(&settings.prefill);
+            self.rate = Rate::OWN;
         }
+        self.reprice(common, settings);
     }
 
     /// Begins another life: an empty cache, and nothing reported of it yet. Our own requests
@@ -382,15 +382,19 @@ impl Worker {
 
     /// Learns how fast it prefills, beside what all do.
     pub(crate) fn timed(&mut self, sample: Sample, common: &mut Rate, settings: &Settings) {
-        self.rate
-            .learn(&settings.prefill, sample, settings.max_drift);
-        let ordinary = Sample {
+        let ordinary = common.at_weight(self.weight).applied(&settings.prefill);
+        self.rate.learn(&ordinary, sample, settings.max_drift);
+        let of_weight_1 = Sample {
             measured_ms: sample.measured_ms * self.weight,
             ..sample
         };
-        common.learn(&settings.prefill, ordinary, settings.max_drift);
-        let rate = self.rate.or_common(common, self.weight);
-        self.prefill = rate.applied(&settings.prefill);
+        common.learn(&settings.prefill, of_weight_1, settings.max_drift);
+    }
+
+    /// Takes what prefill costs here from what is known by now.
+    pub(crate) fn reprice(&mut self, common: &Rate, settings: &Settings) {
+        let rate = common.with_own(&self.rate, settings.max_drift);
+        self.prefill = rate.at_weight(self.weight).applied(&settings.prefill);
     }
 
     /// A prefix was found gone within the limit, or still there beyond it.

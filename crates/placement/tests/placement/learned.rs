@@ -78,6 +78,41 @@ fn a_worker_that_is_clearly_slower_is_known_to_be() {
 }
 
 #[test]
+fn a_worker_that_was_never_asked_is_taken_for_an_ordinary_one() {
+    let mut world = World::of(3, Settings::default());
+    let asked = WorkerId::of("w0");
+    // A fleet that is six times as fast as configured; only one of it has been seen to be.
+    for turn in 0..300_u64 {
+        let of = prompt(1_000 + turn, 10_000);
+        let request = world.send_to(asked, &signed(&of, turn));
+        world.ms += 106;
+        world.tell(&Event::FirstByte {
+            worker: asked,
+            request,
+        });
+        world.ms += 1_000;
+        world.tell(&Event::Finished {
+            worker: asked,
+            request,
+        });
+    }
+    world.join("late", 1.0);
+    let token_ms = |name| {
+        world
+            .fleet
+            .worker(WorkerId::of(name))
+            .unwrap()
+            .prefill
+            .token_ms
+    };
+    assert!(token_ms("w0") < 0.02, "{}", token_ms("w0"));
+    for name in ["w1", "w2", "late"] {
+        let ratio = token_ms(name) / token_ms("w0");
+        assert!((0.8..1.25).contains(&ratio), "{name}: {ratio}");
+    }
+}
+
+#[test]
 fn answers_in_one_piece_teach_nothing() {
     let mut world = World::of(1, Settings::default());
     let worker = WorkerId::of("w0");
