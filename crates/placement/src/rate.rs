@@ -91,7 +91,7 @@ impl Rate {
         // About the logarithm of how far off it was, and -2..2 whatever came.
         let sum = sample.measured_ms + expected_ms;
         let off = 2.0 * (sample.measured_ms - expected_ms) / sum;
-        let pull = off.clamp(-CLIP, CLIP) / f64::from((self.samples + 2).min(SLOWEST));
+        let pull = off.clamp(-CLIP, CLIP) / f64::from(self.samples.saturating_add(2).min(SLOWEST));
         let of_fixed = expected.fixed_ms / expected_ms;
         self.samples = self.samples.saturating_add(1);
         self.fixed = (self.fixed * (1.0 + pull * of_fixed)).clamp(1.0 / most, most);
