@@ -3,7 +3,10 @@
 use smallvec::SmallVec;
 
 use crate::fleet::Fleet;
+use crate::hold::serves;
+use crate::id::WorkerId;
 use crate::name::Name;
+use crate::rendezvous;
 use crate::residency::{Firmness, Slot};
 use crate::settings::Settings;
 use crate::sought::{By, Sought};
@@ -113,6 +116,10 @@ impl Beliefs {
     }
 }
 
+/// Milliseconds between an answer and the next turn of its conversation. A turn that comes before
+/// its client could know where the last one went has no echo: the likelier, the longer the prefill.
+const TURN_MS: f64 = 10_000.0;
+
 impl Fleet {
     /// What each worker is believed to hold, written to where it is needed: it is large.
     pub(crate) fn beliefs(&self, sought: &Sought<'_>, beliefs: &mut Beliefs) {
@@ -170,38 +177,34 @@ impl Fleet {
     /// What the home of the conversation is taken to hold if nothing better is known: nothing,
     /// unless other routers exist and it may have been with one of them.
     ///
-    /// A conversation whose last turn went out here, or whose client says where it was, needs
-    /// no guess. A router cannot tell a first turn from a conversation that lived elsewhere,
-    /// except where clients do say where they were: there, one who does not is new.
+    /// That this router has seen a turn of it says little: the next one may have gone elsewhere, and
+    /// gone home from there. Nor can it tell a first turn from a conversation that lived elsewhere,
+    /// except where clients say where they were: there, one who does not is new, or in a hurry.
     pub(crate) fn home_prior(&self, sought: &Sought<'_>) -> u32 {
         let Settings {
             home_prior,
             routers,
             ..
         } = self.settings;
-        if home_prior <= 0.0 || routers < 2 || sought.echo.is_some() || self.echoes.are_usual() {
+        let is_told = sought.echo.is_some() || sought.conversation.is_none();
+        if home_prior <= 0.0 || routers < 2 || is_told {
             return 0;
         }
-        if sought
-            .conversation
-            .is_some_and(|key| !self.saw_last_turn(sought, key))
-        {
-            sought.share(home_prior)
-        } else {
-            0
+        if self.echoes.are_usual() {
+            let prefill_ms = self.settings.prefill.ms(sought.prompt_tokens, 0);
+            return sought.share(home_prior * prefill_ms / (prefill_ms + TURN_MS));
         }
+        sought.share(home_prior)
     }
 
-    /// Whether a prompt names the end of one of the conversation's prompts that went out here: a
-    /// turn or two ago at most, since only the newest ends have names.
-    fn saw_last_turn(&self, sought: &Sought<'_>, key: u64) -> bool {
-        let mut holders = self.residency.holders(Name::session(key)).iter();
-        holders.any(
-            |holder| match (sought.by, self.residency.prompt_tokens(holder)) {
-                (By::Rungs(_), Some(tokens)) => sought.names_end_of(tokens),
-                _ => true,
-            },
-        )
+    /// The same with the home, for whoever has no survey at hand.
+    pub(crate) fn guess(&self, sought: &Sought<'_>, excluded: &[WorkerId]) -> Option<(Slot, u32)> {
+        let prior = self.home_prior(sought);
+        let key = sought.key.filter(|_| prior > 0)?;
+        let open = |w: &&Worker| serves(w) && !excluded.contains(&w.id);
+        let open = self.workers.iter().filter(open);
+        let home = rendezvous::first(key, open.map(|w| (w.id, w.weight, w.slot)))?;
+        Some((home, prior))
     }
 
     /// How long ago what a worker holds of a prompt was last used there, in units of wear: of

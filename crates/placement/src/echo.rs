@@ -6,6 +6,7 @@
 use headwater_signature::RouteEcho;
 
 use crate::fleet::Fleet;
+use crate::name::Name;
 use crate::sought::Sought;
 use crate::worker::Worker;
 
@@ -14,14 +15,25 @@ use crate::worker::Worker;
 pub(crate) struct Echoes {
     /// Share of the latest conversations' requests that did, in units of 1/65,536.
     usual: u32,
+    /// Requests that it is the share of, as far as they count.
+    seen: u32,
 }
 
 /// A whole, in units of 1/65,536.
 const WHOLE: u32 = 65_536;
 
+/// Requests that the share is over at most: an average that forgets.
+const MOST_SEEN: u32 = 64;
+
 impl Echoes {
     pub(crate) fn are_usual(self) -> bool {
         self.usual > WHOLE / 5
+    }
+
+    fn note(&mut self, is_there: bool) {
+        self.seen = (self.seen + 1).min(MOST_SEEN);
+        let now = if is_there { WHOLE } else { 0 };
+        self.usual = (self.usual * (self.seen - 1) + now) / self.seen;
     }
 }
 
@@ -38,12 +50,14 @@ impl Fleet {
         }
     }
 
-    /// A conversation's request goes out: does its client bring an echo?
+    /// A conversation's request goes out: does its client bring an echo? Asked where this router
+    /// knows that there was an answer before, since nobody has one to return on a first turn.
     pub(crate) fn note_echo(&mut self, sought: &Sought<'_>) {
-        if sought.conversation.is_some() {
-            let now = if sought.echo.is_some() { WHOLE } else { 0 };
-            // An average over some 64 requests.
-            self.echoes.usual = (self.echoes.usual * 63 + now) / 64;
+        let Some(session) = sought.conversation.map(Name::session) else {
+            return;
+        };
+        if !self.residency.holders(session).is_empty() {
+            self.echoes.note(sought.echo.is_some());
         }
     }
 

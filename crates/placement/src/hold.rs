@@ -29,6 +29,8 @@ pub(crate) struct Held {
     pub(crate) prefill_us: u64,
     /// What is planned because of it.
     pub(crate) places: SmallVec<[PlaceId; 17]>,
+    /// What its home is taken to hold, where nobody knows better.
+    pub(crate) guess: Option<(Slot, u32)>,
     pub(crate) asked: Asked,
 }
 
@@ -165,8 +167,13 @@ impl Fleet {
     }
 
     /// Whether a worker can take so much at once.
+    ///
+    /// Beside other routers whose work is known nothing waits: it would let pass what they send, in
+    /// an order that is nobody's (simulated: 4 to 9 % slower than sending at once).
     pub(crate) fn handover(&self, at: At, worker: &Worker) -> Handover {
+        let has_rivals = self.settings.routers > 1 && worker.is_heard(at);
         let waits = self.settings.order != Order::Off
+            && !has_rivals
             && worker.own.held.requests() < self.settings.max_held
             && (worker.own.held.requests() > 0 || !self.has_appetite(at, worker));
         if waits { Handover::Wait } else { Handover::Now }
@@ -270,6 +277,10 @@ impl Fleet {
         let request = held.asked.request();
         let sought = Sought::of(&request, &self.settings);
         let belief = self.belief_of(&sought, worker, Firmness::Expected);
+        let belief = match held.guess {
+            Some((home, tokens)) if home == worker.slot => belief.or(tokens, Ground::Prior),
+            Some(_) | None => belief,
+        };
         let prefill_ms = worker
             .prefill
             .ms(sought.prompt_tokens - belief.tokens, belief.tokens);
@@ -296,8 +307,9 @@ impl Fleet {
             Ground::Resident => Reason::Resident,
             Ground::Echo => Reason::Echo,
             Ground::Session => Reason::Session,
-            Ground::Nothing | Ground::Prior if moved => Reason::Rebound,
-            Ground::Nothing | Ground::Prior => Reason::Cold,
+            Ground::Prior => Reason::Home,
+            Ground::Nothing if moved => Reason::Rebound,
+            Ground::Nothing => Reason::Cold,
         };
         let before_ms = worker.sent_ms(at);
         Release {
@@ -317,6 +329,6 @@ impl Fleet {
 const SCANNED: usize = 32;
 
 /// Whether it may get a request.
-fn serves(worker: &Worker) -> bool {
+pub(crate) fn serves(worker: &Worker) -> bool {
     matches!(worker.state, WorkerState::Ready | WorkerState::Starting)
 }

@@ -172,6 +172,7 @@ impl Fleet {
             since: at,
             prefill_us: 0,
             places: SmallVec::new(),
+            guess: self.guess(&sought, of.excluded),
             asked: Asked::of(of),
         };
         let Some(worker) = self.workers.get(id) else {

@@ -34,7 +34,8 @@ pub struct Settings {
     /// At least `max_ongoing`. Default none.
     pub hard_cap: Option<u32>,
 
-    /// In which order a worker gets what it cannot take at once. Default [`Order::Shortest`].
+    /// In which order a worker gets what it cannot take at once. Default [`Order::Shortest`]. With
+    /// several `routers` nothing is held for a worker that tells what everybody has there.
     pub order: Order,
     /// Uncached tokens that a worker has without a first byte from which it gets nothing more
     /// until then: a small multiple of what its engine prefills in one step. 1 or more.
@@ -123,12 +124,12 @@ pub struct Settings {
     pub draw_for: Duration,
 
     /// Share of the prompt, 0..=1, that the home of the key is taken to hold when there are other
-    /// `routers`, this one has not seen the key, and clients do not say where they have been.
+    /// `routers` and the client does not say where its last turn was. Where clients usually do, it
+    /// is less: most that do not are new.
     ///
-    /// Routers that share nothing then agree on where a conversation lives. Simulated: it halves
-    /// the time to first token of four routers, but a single one loses 13 %. 0 where requests are
-    /// sharded over the routers by affinity: what this one has not seen is new, and taking it for
-    /// a conversation costs 10 % there. Default 0.8.
+    /// Routers that share nothing then agree on where a conversation lives, whatever each has seen
+    /// of it. 0 where requests are sharded over the routers by affinity: what one has not seen is
+    /// new there. Default 0.8.
     pub home_prior: f64,
     /// Share of the prompt, 0..=1, that the worker of a key's last request is taken to hold
     /// when the prompt has no names. Default 0.8.

@@ -122,18 +122,6 @@ impl<'a> Sought<'a> {
         })
     }
 
-    /// Whether one of its names ends where a prompt of so many tokens did, up to what ends a
-    /// prompt behind its last message.
-    pub(crate) fn names_end_of(&self, tokens: u32) -> bool {
-        let By::Rungs(signature) = self.by else {
-            return false;
-        };
-        let block = signature.block().get();
-        let ends = signature.rungs().iter().rev();
-        let mut ends = ends.map(|rung| rung.blocks.saturating_mul(block));
-        ends.any(|end| end <= tokens && tokens - end < block.max(PROMPT_END_TOKENS))
-    }
-
     /// Every name that its prompt brings to a worker, the longest first, then its key's.
     pub(crate) fn names(&self) -> impl Iterator<Item = Name> {
         self.rungs().map(|(name, _)| name).chain(self.session())
@@ -170,9 +158,6 @@ impl<'a> Sought<'a> {
         }
     }
 }
-
-/// Tokens that may stand between a prompt's last message and its end.
-const PROMPT_END_TOKENS: u32 = 64;
 
 /// The prompt's tokens as stated, else a block more than its longest name, else assumed.
 fn prompt_tokens(signature: &Signature, settings: &Settings) -> u32 {

@@ -250,6 +250,11 @@ impl Worker {
         }
     }
 
+    /// Whether it has told lately what everybody has there.
+    pub(crate) fn is_heard(&self, at: At) -> bool {
+        at < self.others.until
+    }
+
     /// Requests there: our own, held ones too, and others' while the report of them is fresh.
     pub(crate) fn in_flight(&self, at: At) -> u32 {
         let own = self.own.in_flight.saturating_add(self.own.held.requests());

@@ -275,11 +275,13 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
         "{whole} whole, {cut} cut, {left} left; {early_kib:?} then {late_kib:?} KiB, {early_files:?} then {late_files:?} files"
     );
     println!("KiB and files at each tenth of the time: {tenths:?}");
+    // Workers that fail at the same moment may ask for more retries than requests have earned: who is
+    // refused for that is counted, and nobody is for another reason.
     let denied = router.metric("headwater_retries_denied_total").await;
-    assert_eq!(
-        count(&seen.refused),
-        0,
-        "refused; {denied} retries beyond the budget"
+    let refused = count(&seen.refused) as f64;
+    assert!(
+        refused <= denied && denied <= whole as f64 / 1_000.0,
+        "{refused} refused, {denied} retries beyond the budget"
     );
     assert!(whole > 300 && left > 20, "{whole} whole, {left} left");
 
@@ -292,7 +294,7 @@ async fn what_can_be_answered_is_answered_and_nothing_is_left_behind() {
     reload(&router, &workers, None);
     until_nothing_is_left(&router, &workers).await;
     if let (Some(early), Some(late)) = (early_kib, late_kib) {
-        assert!(late < early + 32 * 1_024, "{early} KiB, then {late} KiB");
+        assert!(late < early + 8 * 1_024, "{early} KiB, then {late} KiB");
     }
     if let (Some(early), Some(late)) = (early_files, late_files) {
         assert!(late < early + 400, "{early} files, then {late} files");

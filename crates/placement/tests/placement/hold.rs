@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use headwater_placement::{
-    At, Event, Handover, Order, Reason, Request, RequestId, Settings, WorkerId, WorkerState,
+    At, Event, Handover, Order, Reason, Report, Request, RequestId, Settings, WorkerId, WorkerState,
 };
 use proptest::prelude::*;
 
@@ -283,6 +283,63 @@ fn a_free_worker_takes_what_is_cold_anyway() {
         world.finish(b, request);
     }
     assert!(moved > 0);
+}
+
+/// Other routers look for a conversation at its home: what waits for it there stays.
+#[test]
+fn what_waits_at_home_stays_beside_other_routers() {
+    let held_at_home = |home_prior| {
+        let settings = Settings {
+            routers: 2,
+            home_prior,
+            ..Settings::default()
+        };
+        let mut world = World::of(2, settings);
+        let of = prompt(2, 20_000);
+        let home = world.place(&signed(&of, 42)).unwrap().worker;
+        let (worker, request) = (home, RequestId(1_001));
+        let id = world.send_to(home, &signed(&prompt(1, 8_000), 1));
+        let of = &signed(&of, 42);
+        world.tell(&Event::Held {
+            worker,
+            request,
+            of,
+        });
+        (world, home, id)
+    };
+    let (world, home, _) = held_at_home(0.0);
+    let moved = world.fleet.release(world.now()).unwrap().decision;
+    assert_eq!(
+        (moved.worker == home, moved.reason),
+        (false, Reason::Rebound)
+    );
+    let (mut world, home, first) = held_at_home(0.8);
+    assert_eq!(world.fleet.release(world.now()), None);
+    world.finish(home, first);
+    let stayed = world.fleet.release(world.now()).unwrap().decision;
+    assert_eq!((stayed.worker, stayed.reason), (home, Reason::Home));
+    assert_eq!(stayed.matched_tokens, 0, "a guess is not told");
+}
+
+#[test]
+fn nothing_waits_beside_routers_whose_work_is_known() {
+    let settings = Settings {
+        routers: 2,
+        ..Settings::default()
+    };
+    let mut world = busy(settings);
+    let others = Report {
+        running: Some(0),
+        waiting: Some(0),
+        ..Report::default()
+    };
+    world.report(WorkerId::of("w0"), others);
+    let of = prompt(2, 10_000);
+    let ask = |world: &World| world.place(&signed(&of, 2)).unwrap().handover;
+    assert_eq!(ask(&world), Handover::Now);
+    // Once the report is too old to be believed, order is better than none.
+    world.ms += 10_000;
+    assert_eq!(ask(&world), Handover::Wait);
 }
 
 #[test]

@@ -125,6 +125,8 @@ impl Worker {
             let mut connections = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
+                // A set keeps what has ended until somebody asks.
+                while connections.try_join_next().is_some() {}
                 let worker = Arc::clone(&of);
                 connections.spawn(async move {
                     let _open = Open::one(&worker.open);
