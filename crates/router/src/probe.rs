@@ -6,24 +6,33 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
-use hyper::client::conn::http1;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
 use hyper::header::{HOST, HeaderValue, USER_AGENT};
-use hyper::{Request, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
+use hyper::http::uri::PathAndQuery;
+use hyper::{Request, Response, StatusCode, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::time::timeout;
 
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::shared::Shared;
+use crate::spoken::Spoken;
 use crate::tls::Offer;
 
 /// Asks one worker one kind of question.
 pub(crate) struct Probe {
     shared: Arc<Shared>,
     endpoint: Arc<Endpoint>,
-    path: Uri,
+    path: PathAndQuery,
     patience: Duration,
-    sender: Option<http1::SendRequest<Empty<Bytes>>>,
+    sender: Option<Sender>,
+}
+
+/// A connection in what the worker speaks.
+enum Sender {
+    Http1(http1::SendRequest<Empty<Bytes>>),
+    Http2(http2::SendRequest<Empty<Bytes>>),
 }
 
 /// Why there was no answer.
@@ -50,7 +59,7 @@ impl Probe {
         Self {
             shared,
             endpoint,
-            path: path.parse().unwrap_or_default(),
+            path: path.parse().unwrap_or(PathAndQuery::from_static("/")),
             patience,
             sender: None,
         }
@@ -59,7 +68,7 @@ impl Probe {
     /// Asks, and reads no more than so many bytes of an answer.
     pub(crate) async fn ask(&mut self, most_bytes: usize) -> Result<(StatusCode, Bytes), NoAnswer> {
         if let Some(mut sender) = self.sender.take()
-            && sender.ready().await.is_ok()
+            && sender.is_ready().await
             && let Ok(answer) = self.exchange(sender, most_bytes).await?
         {
             return Ok(answer);
@@ -78,31 +87,35 @@ impl Probe {
             .map_err(|()| NoAnswer::Failed)
     }
 
-    async fn connect(&self) -> io::Result<http1::SendRequest<Empty<Bytes>>> {
-        let (stream, _) = dial(&self.endpoint, &self.shared.worker_tls, Offer::Http1).await?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(io::Error::other)?;
-        tokio::spawn(async move {
-            // How it ended is known to whoever waits for the answer.
-            let _ended = connection.await;
-        });
-        Ok(sender)
+    async fn connect(&self) -> io::Result<Sender> {
+        let (stream, spoken) = dial(&self.endpoint, &self.shared.worker_tls, Offer::Any).await?;
+        let io = TokioIo::new(stream);
+        // How a connection ended is known to whoever waits for the answer.
+        match spoken {
+            Spoken::Http1 => {
+                let opened = http1::handshake(io).await.map_err(io::Error::other)?;
+                let (sender, connection) = opened;
+                tokio::spawn(async move { drop(connection.await) });
+                Ok(Sender::Http1(sender))
+            }
+            Spoken::Http2 => {
+                let opened = http2::handshake(TokioExecutor::new(), io).await;
+                let (sender, connection) = opened.map_err(io::Error::other)?;
+                tokio::spawn(async move { drop(connection.await) });
+                Ok(Sender::Http2(sender))
+            }
+        }
     }
 
     /// One question and its answer; the inner error is a connection that broke.
     async fn exchange(
         &mut self,
-        mut sender: http1::SendRequest<Empty<Bytes>>,
+        mut sender: Sender,
         most_bytes: usize,
     ) -> Result<Result<(StatusCode, Bytes), ()>, NoAnswer> {
-        let mut request = Request::new(Empty::new());
-        *request.uri_mut() = self.path.clone();
-        let headers = request.headers_mut();
-        headers.insert(HOST, self.endpoint.host.clone());
-        headers.insert(USER_AGENT, AGENT);
+        let request = sender.request(&self.endpoint, &self.path);
         let answer = async {
-            let response = sender.send_request(request).await.map_err(|_| ())?;
+            let response = sender.send(request).await.map_err(|_| ())?;
             let status = response.status();
             let body = Limited::new(response.into_body(), most_bytes);
             let body = body.collect().await.map_err(|_| ())?;
@@ -115,5 +128,37 @@ impl Probe {
             self.sender = Some(sender);
         }
         Ok(answer)
+    }
+}
+
+impl Sender {
+    async fn is_ready(&mut self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.ready().await.is_ok(),
+            Self::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    fn request(&self, endpoint: &Endpoint, path: &PathAndQuery) -> Request<Empty<Bytes>> {
+        let mut request = Request::new(Empty::new());
+        match self {
+            Self::Http1(_) => {
+                *request.uri_mut() = path.clone().into();
+                request.headers_mut().insert(HOST, endpoint.host.clone());
+            }
+            Self::Http2(_) => {
+                *request.uri_mut() = endpoint.absolute(Some(path.clone()));
+                *request.version_mut() = Version::HTTP_2;
+            }
+        }
+        request.headers_mut().insert(USER_AGENT, AGENT);
+        request
+    }
+
+    async fn send(&mut self, request: Request<Empty<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Self::Http1(sender) => sender.send_request(request).await,
+            Self::Http2(sender) => sender.send_request(request).await,
+        }
     }
 }

@@ -1,9 +1,18 @@
 //! TLS on both sides and HTTP/2 to workers: one router stands behind another.
 
+use std::convert::Infallible;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::net::TcpListener;
 
 use crate::support::{Act, Conn, Running, Worker, request, soon, until};
 
@@ -83,6 +92,53 @@ async fn requests_bodies_and_streams_go_through_tls_and_http2() {
         until("the end of a wait without a client", || left() == 2).await;
         assert_eq!(outer.ask(&[], "{}").await.status, 200);
     }
+}
+
+/// A worker that takes HTTP/2 without TLS and nothing else; gives its address and what was asked for.
+async fn speaks_http2_only() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, asked) = (
+        listener.local_addr().unwrap(),
+        Arc::<Mutex<Vec<String>>>::default(),
+    );
+    let seen = Arc::clone(&asked);
+    tokio::spawn(async move {
+        loop {
+            let stream = listener.accept().await.unwrap().0;
+            let seen = Arc::clone(&seen);
+            let answer = service_fn(move |request: Request<Incoming>| {
+                seen.lock().unwrap().push(request.uri().path().to_owned());
+                let text = match request.uri().path() {
+                    "/metrics" => "vllm:num_requests_running 3\n",
+                    _ => "fine",
+                };
+                std::future::ready(Ok::<_, Infallible>(Response::new(text.to_owned())))
+            });
+            let http2 = http2::Builder::new(TokioExecutor::new());
+            tokio::spawn(http2.serve_connection(TokioIo::new(stream), answer));
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn a_worker_that_speaks_http2_only_is_asked_for_its_health_and_load_in_it() {
+    let (address, asked) = speaks_http2_only().await;
+    let settings = "health: {interval_ms: 20}\nmetrics: {interval_ms: 20}\n";
+    let router = Running::before(&[format!("h2c://{address}")], settings);
+    let count = |path: &str| {
+        let asked = asked.lock().unwrap();
+        asked.iter().filter(|seen| *seen == path).count()
+    };
+    until("some checks", || {
+        count("/health") > 5 && count("/metrics") > 2
+    })
+    .await;
+    let worker = &router.state().await["workers"][0];
+    assert_eq!(worker["state"], "ready", "{worker}");
+    assert_eq!(worker["reported"]["running"], 3.0, "{worker}");
+    let answer = router.ask(&[], "{}").await;
+    assert_eq!((answer.status, answer.text()), (200, "fine"));
 }
 
 #[tokio::test]
