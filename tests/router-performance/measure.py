@@ -50,7 +50,9 @@ class Bench:
 
     def peers(self):
         folder, without = self.folder, self.options.without
-        found = [proxies.nginx("nginx", 22002, folder), proxies.nginx("nginx2", 22003, folder)]
+        guided = self.options.guided
+        found = [proxies.router("guided", 22006, folder, guided)] if guided else []
+        found += [proxies.nginx("nginx", 22002, folder), proxies.nginx("nginx2", 22003, folder)]
         if "haproxy" not in without:
             found.append(proxies.haproxy("haproxy", 22004, folder))
         if self.options.envoy:
@@ -203,6 +205,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True, help="folder with `load` and `mock_workers` (or `lg` and `mock`)")
     parser.add_argument("--router", required=True, help="the router's program")
+    parser.add_argument("--guided", help="the router's program as crates/router/profile-guided.sh builds it")
     parser.add_argument("--envoy", help="Envoy's program; left out without it")
     parser.add_argument("--without", action="append", default=[], choices=["haproxy"])
     parser.add_argument("--rounds", type=int, default=5)
