@@ -48,18 +48,30 @@ impl<T> Slab<T> {
 const END: u32 = u32::MAX;
 
 /// A slab whose values belong to one of several lists, each in its order of use.
+///
+/// The order stands beside the values and not in them: what changes it with every request then fits
+/// a processor's nearer caches.
 #[derive(Clone, Debug)]
 pub(crate) struct Recency<T> {
-    slab: Slab<Linked<T>>,
+    slab: Slab<T>,
+    links: Vec<Link>,
     lists: Vec<List>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Linked<T> {
-    value: T,
+struct Link {
+    /// No list where the place holds nothing.
     list: u32,
     older: u32,
     newer: u32,
+}
+
+impl Link {
+    const NOWHERE: Self = Self {
+        list: END,
+        older: END,
+        newer: END,
+    };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +93,7 @@ impl<T> Recency<T> {
     pub(crate) const fn new() -> Self {
         Self {
             slab: Slab::new(),
+            links: Vec::new(),
             lists: Vec::new(),
         }
     }
@@ -96,89 +109,87 @@ impl<T> Recency<T> {
     }
 
     pub(crate) fn get(&self, at: u32) -> Option<&T> {
-        self.slab.get(at).map(|linked| &linked.value)
+        self.slab.get(at)
     }
 
     /// The list that a value is in.
     pub(crate) fn list_of(&self, at: u32) -> Option<usize> {
-        self.slab.get(at).map(|linked| linked.list as usize)
+        let link = self.links.get(at as usize)?;
+        (link.list != END).then_some(link.list as usize)
     }
 
     pub(crate) fn get_mut(&mut self, at: u32) -> Option<&mut T> {
-        self.slab.get_mut(at).map(|linked| &mut linked.value)
+        self.slab.get_mut(at)
     }
 
     /// Adds a value as the latest in use of a list.
     pub(crate) fn push(&mut self, list: usize, value: T) -> u32 {
-        self.reach(list);
-        let at = self.slab.insert(Linked {
-            value,
-            list: u32::try_from(list).unwrap_or(END),
-            older: END,
-            newer: END,
-        });
+        let at = self.slab.insert(value);
+        if self.links.len() <= at as usize {
+            self.links.resize(at as usize + 1, Link::NOWHERE);
+        }
         self.link(list, at);
         at
     }
 
     /// Makes a value the latest in use of this list, whichever it was in.
     pub(crate) fn touch(&mut self, list: usize, at: u32) {
-        if self.lists.get(list).is_some_and(|l| l.newest == at) || self.slab.get(at).is_none() {
-            return;
+        if self.lists.get(list).is_none_or(|l| l.newest != at) && self.unlink(at) {
+            self.link(list, at);
         }
-        self.reach(list);
-        self.unlink(at);
-        if let Some(linked) = self.slab.get_mut(at) {
-            linked.list = u32::try_from(list).unwrap_or(END);
-        }
-        self.link(list, at);
     }
 
     pub(crate) fn remove(&mut self, at: u32) -> Option<T> {
-        self.slab.get(at)?;
-        self.unlink(at);
-        self.slab.remove(at).map(|linked| linked.value)
+        if !self.unlink(at) {
+            return None;
+        }
+        if let Some(link) = self.links.get_mut(at as usize) {
+            *link = Link::NOWHERE;
+        }
+        self.slab.remove(at)
     }
 
-    /// Makes sure that there are so many lists.
-    fn reach(&mut self, list: usize) {
+    /// Puts a value that is in no list at the end of one.
+    fn link(&mut self, list: usize, at: u32) {
         if self.lists.len() <= list {
             self.lists.resize(list + 1, List::EMPTY);
         }
-    }
-
-    fn link(&mut self, list: usize, at: u32) {
-        let Some(ends) = self.lists.get_mut(list) else {
+        let (Some(ends), Ok(number)) = (self.lists.get_mut(list), u32::try_from(list)) else {
             return;
         };
         let older = std::mem::replace(&mut ends.newest, at);
         ends.len += 1;
-        match self.slab.get_mut(older) {
-            Some(linked) => linked.newer = at,
+        match self.links.get_mut(older as usize) {
+            Some(link) => link.newer = at,
             None => ends.oldest = at,
         }
-        if let Some(linked) = self.slab.get_mut(at) {
-            (linked.older, linked.newer) = (older, END);
+        if let Some(link) = self.links.get_mut(at as usize) {
+            *link = Link {
+                list: number,
+                older,
+                newer: END,
+            };
         }
     }
 
-    fn unlink(&mut self, at: u32) {
-        let Some((list, older, newer)) = self.slab.get(at).map(|l| (l.list, l.older, l.newer))
-        else {
-            return;
+    /// Takes a value out of its list; false if there is none.
+    fn unlink(&mut self, at: u32) -> bool {
+        let Some(Link { list, older, newer }) = self.links.get(at as usize).copied() else {
+            return false;
         };
         let Some(ends) = self.lists.get_mut(list as usize) else {
-            return;
+            return false;
         };
         ends.len -= 1;
-        match self.slab.get_mut(older) {
-            Some(linked) => linked.newer = newer,
+        match self.links.get_mut(older as usize) {
+            Some(link) => link.newer = newer,
             None => ends.oldest = newer,
         }
-        match self.slab.get_mut(newer) {
-            Some(linked) => linked.older = older,
+        match self.links.get_mut(newer as usize) {
+            Some(link) => link.older = older,
             None => ends.newest = older,
         }
+        true
     }
 }
 

@@ -462,13 +462,21 @@ impl Residency {
 
     /// Takes one place out; a name without holders goes with it.
     fn drop_place(&mut self, place: u32) {
-        self.set_fresh(place, Freshness::Aged);
+        let list = self.places.list_of(place);
         let Some(Place {
-            entry: at, slot, ..
+            entry: at,
+            slot,
+            tokens,
+            ..
         }) = self.places.remove(place)
         else {
             return;
         };
+        if list == Some(fresh_list(slot))
+            && let Some(cached) = self.cached.get_mut(slot.index())
+        {
+            *cached -= u64::from(tokens);
+        }
         let Some(entry) = self.entries.get_mut(at) else {
             return;
         };
