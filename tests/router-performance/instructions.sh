@@ -2,7 +2,7 @@
 # Counts the user-mode instructions of one request of 1 KiB in the router's serving thread:
 #   tests/router-performance/instructions.sh [WORKERS]      4 workers without an argument
 #
-# Needs valgrind. Nothing here depends on how busy the machine is.
+# ROUTER names another program than the one of this build. Needs valgrind. Nothing here depends on how busy the machine is.
 set -eu
 cd "$(dirname "$0")/../.."
 CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build -q --release -p headwater-router --bins --examples
@@ -13,7 +13,7 @@ requests=3000 last=$((21000 + ${1:-4}))
 "$built/examples/mock_workers" --ports "$(seq -s, 21001 "$last")" &
 workers=$!
 valgrind -q --tool=callgrind --instr-atstart=no --separate-threads=yes --callgrind-out-file="$folder/out" \
-    "$built/headwater-router" --threads 1 --listen 127.0.0.1:22001 \
+    "${ROUTER:-$built/headwater-router}" --threads 1 --listen 127.0.0.1:22001 \
     --workers "$(seq -s, -f 'http://127.0.0.1:%g' 21001 "$last")" 2>"$folder/log" &
 router=$!
 trap 'kill -9 $workers $router 2>/dev/null' EXIT

@@ -39,6 +39,8 @@ def load(paths):
 def best_peer(groups):
     everywhere = set.intersection(*(set(group) for group in groups.values()))
     peers = sorted(p for p in everywhere if p not in BOUNDS and p not in OURS)
+    if not peers:
+        sys.exit("no published policy ran everywhere, so there is nothing to compare with; add one to POLICIES, such as llm-d")
     mean = lambda policy: geometric(group[policy]["ttft_mean_ms"] for group in groups.values())
     return everywhere, peers, min(peers, key=mean)
 
