@@ -27,7 +27,7 @@ const MOST_SEEN: u32 = 64;
 
 impl Echoes {
     pub(crate) fn are_usual(self) -> bool {
-        self.usual > WHOLE / 5
+        self.usual > WHOLE / 2
     }
 
     fn note(&mut self, is_there: bool) {
