@@ -23,7 +23,7 @@ build() { # FOLDER FLAGS
         cargo build --release --locked -p headwater-router --bin headwater-router --target "$triple"
 }
 
-cargo build --release --locked -p headwater-router --examples
+cargo build --release --locked -p headwater-router --example load --example mock_workers
 build profiled "-Cprofile-generate=$counts"
 "$target/release/examples/mock_workers" --ports 21001,21002,21003,21004 2>"$counts/workers" &
 workers=$!
