@@ -100,10 +100,14 @@ pub(crate) fn marks(text: &str) -> Vec<RoleMark> {
     marks
 }
 
-/// Every role of messages that are written as JSON: `"role": "user"`.
+/// Every role of messages that are written as JSON: `"role": "user"`, in order and apart.
 pub(crate) fn json_marks(text: &str) -> Vec<RoleMark> {
-    let mut marks = Vec::new();
+    let mut marks: Vec<RoleMark> = Vec::new();
     for (start, key) in text.match_indices("\"role\"") {
+        // The quote that begins this one may be that of the content before it.
+        if marks.last().is_some_and(|mark| start < mark.span.end) {
+            continue;
+        }
         let behind = text[start + key.len()..].trim_start();
         let Some(value) = behind.strip_prefix(':').map(str::trim_start) else {
             continue;
@@ -210,6 +214,15 @@ mod tests {
                 (r#""role": "user", "content": ""#, Some(Role::User)),
             ]
         );
+    }
+
+    /// As cut text has it: the quote that ends one mark begins the next key.
+    #[test]
+    fn marks_in_json_do_not_overlap() {
+        let text = r#" r{"role": "user", "content": "role": "system", "content": "hi"#;
+        let spans: Vec<_> = json_marks(text).iter().map(|mark| mark.span).collect();
+        assert_eq!(spans, [Span { start: 3, end: 31 }]);
+        assert_eq!(crate::weight::weigh(text, &json_marks(text)).bytes, 33);
     }
 
     #[test]
