@@ -31,7 +31,7 @@ workers=$!
     --workers http://127.0.0.1:21001,http://127.0.0.1:21002,http://127.0.0.1:21003,http://127.0.0.1:21004 2>"$counts/log" &
 router=$!
 # It says where it listens once it does.
-until [ -s "$counts/log" ]; do sleep 0.2; done
+until [ -s "$counts/log" ] || ! kill -0 $router 2>/dev/null; do sleep 0.2; done
 kill -0 $router || { cat "$counts/log" >&2; exit 1; }
 load() { "$target/release/examples/load" --targets 127.0.0.1:22001 --secs 5 "$@" >"$counts/answers"; }
 load --conns 64 --size 1024
