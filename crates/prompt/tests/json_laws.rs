@@ -198,6 +198,18 @@ fn resolves(document: &Reading, pointer: &str) -> bool {
     found.is_some()
 }
 
+#[test]
+fn the_other_reader_sees_what_a_repeated_key_hides() {
+    // The first value of `a` is none, whatever the second is.
+    let text = r#"[{"a": "\udc01", "a": 1}]"#;
+    assert_eq!(oracle::read(text), None);
+    assert_eq!(
+        oracle::read(&text.replace(r"\udc01", "")),
+        oracle::read(r#"[{"a": 1}]"#)
+    );
+    oracle::check(text);
+}
+
 proptest! {
     #[test]
     fn both_readers_agree_and_canonical_text_is_its_own(document in document(), dice: u64) {

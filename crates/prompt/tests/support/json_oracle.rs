@@ -4,7 +4,9 @@
 //! the property tests here and by the fuzz target in `tests/fuzz`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::json::{self, JsonErrorKind, Node, Style, Value};
@@ -67,7 +69,7 @@ fn read_within(text: &str, depth: usize) -> Option<Reading> {
     let text = raw.get();
     Some(match text.as_bytes().first()? {
         b'{' => {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+            let Members(members) = serde_json::from_str(text).ok()?;
             let members = members
                 .into_iter()
                 .map(|(key, value)| Some((key, read_within(value.get(), depth)?)));
@@ -84,6 +86,34 @@ fn read_within(text: &str, depth: usize) -> Option<Reading> {
         b't' | b'f' | b'n' => Reading::Word(text.to_owned()),
         _ => Reading::Number(text.to_owned()),
     })
+}
+
+/// All members of an object: a map would drop the first of two with one key before anyone has
+/// looked into it.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+
+        deserializer.deserialize_map(Collect).map(Self)
+    }
 }
 
 /// Our reading. A key that occurred twice would be missing here.
