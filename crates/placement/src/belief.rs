@@ -190,7 +190,7 @@ impl Fleet {
         if home_prior <= 0.0 || routers < 2 || is_told {
             return 0;
         }
-        if self.echoes.are_usual() {
+        if self.echoes.is_usual() {
             let prefill_ms = self.settings.prefill.ms(sought.prompt_tokens, 0);
             return sought.share(home_prior * prefill_ms / (prefill_ms + TURN_MS));
         }

@@ -10,33 +10,6 @@ use crate::name::Name;
 use crate::sought::Sought;
 use crate::worker::Worker;
 
-/// Whether clients usually say where their last turn was.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Echoes {
-    /// Share of the latest conversations' requests that did, in units of 1/65,536.
-    usual: u32,
-    /// Requests that it is the share of, as far as they count.
-    seen: u32,
-}
-
-/// A whole, in units of 1/65,536.
-const WHOLE: u32 = 65_536;
-
-/// Requests that the share is over at most: an average that forgets.
-const MOST_SEEN: u32 = 64;
-
-impl Echoes {
-    pub(crate) fn are_usual(self) -> bool {
-        self.usual > WHOLE / 2
-    }
-
-    fn note(&mut self, is_there: bool) {
-        self.seen = (self.seen + 1).min(MOST_SEEN);
-        let now = if is_there { WHOLE } else { 0 };
-        self.usual = (self.usual * (self.seen - 1) + now) / self.seen;
-    }
-}
-
 impl Fleet {
     /// Tokens that a worker holds by what the client says; 0 if it says nothing of this one, or
     /// nothing that this router does not know better.

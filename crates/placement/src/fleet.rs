@@ -3,8 +3,8 @@
 use crate::belief::Ground;
 use crate::crew::Crew;
 use crate::demand::Demand;
-use crate::echo::Echoes;
 use crate::flight::Flights;
+use crate::habit::Habit;
 use crate::hold::WaitingRoom;
 use crate::homecoming::Draws;
 use crate::id::{At, WorkerId};
@@ -34,7 +34,7 @@ pub struct Fleet {
     pub(crate) residency: Residency,
     pub(crate) ring: Ring,
     pub(crate) demand: Demand,
-    pub(crate) echoes: Echoes,
+    pub(crate) echoes: Habit,
     /// How fast workers of weight 1 prefill.
     pub(crate) rate: Rate,
     /// The same when prices were made from it.
@@ -68,7 +68,7 @@ impl Fleet {
             residency: Residency::new(Seed::new(settings.table_seed), room),
             ring: Ring::default(),
             demand: Demand::default(),
-            echoes: Echoes::default(),
+            echoes: Habit::default(),
             rate: Rate::COMMON,
             priced: Rate::COMMON,
             typical,

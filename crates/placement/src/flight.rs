@@ -24,8 +24,11 @@ pub(crate) struct Flight {
     pub(crate) cached_tokens: u32,
     pub(crate) pending_us: u64,
     pub(crate) since: At,
+    /// When its first byte comes if the worker has nothing to do but what we sent.
+    pub(crate) due: At,
     /// Whether nothing else waited for a first byte there when it began.
     pub(crate) alone: bool,
+    /// When its first byte came, and what that says of its worker's speed if it was alone.
     pub(crate) sample: Option<(At, Sample)>,
     /// What should have been in the cache: tokens that were believed to be there and not lately
     /// put there, and tokens that were believed to have aged out.

@@ -1,5 +1,7 @@
 //! What each event teaches the fleet.
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 
 use crate::backlog::Backlog;
@@ -9,6 +11,7 @@ use crate::flight::{Flight, Stage, Tested};
 use crate::hold::{Asked, Held};
 use crate::homecoming::Return;
 use crate::id::{At, Generation, RequestId, WorkerId};
+use crate::late::Wait;
 use crate::name::Name;
 use crate::rate::Sample;
 use crate::request::Request;
@@ -263,12 +266,11 @@ impl Fleet {
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
         worker.begin(uncached_tokens, pending_us);
+        let until_due = Duration::from_micros(worker.own.pending_us);
         self.typical.note(uncached_tokens, prefill_ms);
         let patience = self.settings.patience;
         let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
-        let due = at
-            .after(patience)
-            .after(std::time::Duration::from_micros(due_us));
+        let presumed = at.after(patience).after(Duration::from_micros(due_us));
         let oldness = wear.limit / 4;
         let flight = Flight {
             slot,
@@ -279,6 +281,7 @@ impl Fleet {
             cached_tokens: held,
             pending_us,
             since: at,
+            due: at.after(until_due),
             alone,
             sample: None,
             believed: tests.and_then(|t| t.believed).map(|(tokens, age)| Tested {
@@ -287,7 +290,16 @@ impl Fleet {
             }),
             aged_out: tests.and_then(|t| t.aged_out),
         };
-        self.flights.insert(request, flight, due);
+        if self.settings.routers > 1 {
+            let (since, due) = (flight.since, flight.due);
+            worker.late.sent(Wait {
+                request,
+                since,
+                due,
+            });
+        }
+        self.flights.insert(request, flight, presumed);
+        self.settle_waits(slot);
     }
 
     /// What a prompt adds to a cache that holds so many tokens of it, to the account of the
@@ -328,12 +340,13 @@ impl Fleet {
             cached: flight.cached_tokens,
             measured_ms: at.since(flight.since).as_secs_f64() * 1_000.0,
         };
-        // Behind another prompt it would tell of both.
-        flight.sample = flight.alone.then_some((at, sample));
-        let now = worker.wear().now;
+        flight.sample = Some((at, sample));
+        worker.late.came(at, flight.due);
+        let (slot, now) = (worker.slot, worker.wear().now);
         for place in &flight.places {
             self.residency.answered(*place, now);
         }
+        self.settle_waits(slot);
     }
 
     /// The prompt never got there, unless it has been answered already.
@@ -350,8 +363,27 @@ impl Fleet {
             worker.prefilled(flight.uncached_tokens, flight.pending_us);
         }
         flight.stage = Stage::Answering;
+        let slot = worker.slot;
         for place in &flight.places {
             self.residency.withdraw(*place, request);
+        }
+        self.settle_waits(slot);
+    }
+
+    /// What waits for its first byte at a worker has changed.
+    fn settle_waits(&mut self, slot: Slot) {
+        let flights = &self.flights;
+        let is_waiting = |wait: &Wait| {
+            let flight = flights.get(wait.request);
+            let is_it = |f: &&Flight| (f.slot, f.since) == (slot, wait.since);
+            flight
+                .filter(is_it)
+                .is_some_and(|f| f.stage != Stage::Answering)
+        };
+        if self.settings.routers > 1
+            && let Some(worker) = self.workers.at_mut(slot)
+        {
+            worker.late.settle(worker.own.in_flight, is_waiting);
         }
     }
 
@@ -390,9 +422,15 @@ impl Fleet {
             }
         }
         // Only an answer that streamed says when its prompt had been prefilled.
-        if let Some((first, sample)) = flight.sample
-            && at.since(first).as_secs_f64() * 1_000.0 > sample.measured_ms / 16.0 + STREAMS_MS
-        {
+        let Some((first, sample)) = flight.sample else {
+            return;
+        };
+        let streamed_ms = at.since(first).as_secs_f64() * 1_000.0;
+        if self.settings.routers > 1 {
+            worker.late.ended(streamed_ms > STREAMS_MS);
+        }
+        // Behind another prompt it would tell of both.
+        if flight.alone && streamed_ms > sample.measured_ms / 16.0 + STREAMS_MS {
             worker.timed(sample, &mut self.rate, &self.settings);
             worker.reprice(&self.priced, &self.settings);
             if self.rate.has_left(&self.priced) {

@@ -186,6 +186,10 @@ mod rate;
 
 mod watermark;
 
+mod late;
+
+mod habit;
+
 mod demand;
 
 mod flight;

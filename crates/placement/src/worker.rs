@@ -9,6 +9,7 @@ use crate::cost::PrefillModel;
 use crate::event::{Report, WorkerState};
 use crate::homecoming::Return;
 use crate::id::{At, Generation, WorkerId};
+use crate::late::Lateness;
 use crate::rate::{Rate, Sample};
 use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
@@ -25,6 +26,8 @@ pub(crate) struct Worker {
     /// Our own requests.
     pub(crate) own: Load,
     others: Others,
+    /// What else lies ahead there, where reports do not say it.
+    pub(crate) late: Lateness,
     /// What prefill costs here, as far as it has been learned.
     pub(crate) prefill: PrefillModel,
     pub(crate) watermark: Watermark,
@@ -150,6 +153,7 @@ impl Worker {
             weight: 1.0,
             own: Load::default(),
             others: Others::default(),
+            late: Lateness::default(),
             prefill: settings.prefill,
             watermark: Watermark::default(),
             ramp_from: None,
@@ -190,6 +194,7 @@ impl Worker {
         self.watermark = Watermark::default();
         self.report = None;
         self.others = Others::default();
+        self.late = Lateness::default();
         self.foreign.base = None;
         self.life = self.life.wrapping_add(1);
         self.cache_tokens = None;
@@ -274,7 +279,16 @@ impl Worker {
 
     /// The same without what waits at the caller.
     pub(crate) fn sent_ms(&self, at: At) -> f64 {
-        self.own.pending_us as f64 / 1_000.0 + self.others(at).left_ms(at)
+        self.own.pending_us as f64 / 1_000.0 + self.others_ms(at)
+    }
+
+    /// Milliseconds of others' prefill, as it last reported or, where it reports none, as the times
+    /// of our own answers tell.
+    fn others_ms(&self, at: At) -> f64 {
+        match self.is_heard(at) {
+            true => self.others.left_ms(at),
+            false => self.late.ms(at),
+        }
     }
 
     /// Tokens that others have put into its cache and that the table has not been told of, once
@@ -339,7 +353,7 @@ impl Worker {
             return At::default();
         }
         let mut until = At::from_micros(u64::MAX);
-        if self.others(at).left_ms(at) > 0.0 {
+        if self.others_ms(at) > 0.0 || !self.is_heard(at) && self.late.is_any() {
             return At::default();
         }
         if at <= self.others.until {

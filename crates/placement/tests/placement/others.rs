@@ -151,3 +151,91 @@ fn our_own_record_of_a_turn_says_more_than_its_echo() {
     assert_eq!(matched(&world, 22_000), 22_000);
     assert_eq!(matched(&world, 19_008), 19_008);
 }
+
+/// Three streams at each of two workers; those of `w0` begin ten seconds late.
+fn where_one_is_late(routers: u32, streaming_ms: u64) -> World {
+    let settings = Settings {
+        routers,
+        ..Settings::default()
+    };
+    let mut world = World::of(2, settings);
+    for round in 0..3 {
+        for (name, late_ms) in [("w0", 10_000), ("w1", 0)] {
+            let worker = WorkerId::of(name);
+            let text = prompt(100 * round + late_ms, 1_000);
+            let request = world.send_to(worker, &signed(&text, 1));
+            world.ms += 70 + late_ms;
+            world.tell(&Event::FirstByte { worker, request });
+            world.ms += streaming_ms;
+            world.tell(&Event::Finished { worker, request });
+        }
+    }
+    world
+}
+
+/// What is expected to lie ahead at each of the two now.
+fn ahead_ms(world: &mut World) -> [f64; 2] {
+    // A view is of the latest event; this one changes nothing.
+    let worker = WorkerId::of("nobody");
+    world.tell(&Event::Cleared { worker });
+    ["w0", "w1"].map(|name| world.fleet.worker(WorkerId::of(name)).unwrap().pending_ms)
+}
+
+#[test]
+fn a_late_answer_tells_of_what_others_have_there() {
+    let mut world = where_one_is_late(4, 500);
+    let [late_ms, prompt_ms] = ahead_ms(&mut world);
+    assert!((3_000.0..5_000.0).contains(&late_ms), "{late_ms}");
+    assert!(prompt_ms < 50.0, "{prompt_ms}");
+    // Whoever would rather be at the late one goes to the other, until that is long ago.
+    let homes_at_late = |world: &World| {
+        let late = WorkerId::of("w0");
+        let at_late = |key: &u64| world.place(&keyed(*key)).unwrap().worker == late;
+        (0..64).filter(at_late).count()
+    };
+    assert_eq!(homes_at_late(&world), 0);
+    world.ms += 36_000_000;
+    assert!(homes_at_late(&world) > 16);
+    // What engines report is better known, be it nothing.
+    let mut world = where_one_is_late(4, 500);
+    let idle = Report {
+        running: Some(0),
+        waiting: Some(0),
+        ..Report::default()
+    };
+    world.report(WorkerId::of("w0"), idle);
+    assert_eq!(ahead_ms(&mut world)[0].to_bits(), 0_f64.to_bits());
+    world.restart(WorkerId::of("w0"), 9);
+    world.ms += 2_000;
+    assert_eq!(
+        ahead_ms(&mut world)[0].to_bits(),
+        0_f64.to_bits(),
+        "a new life"
+    );
+}
+
+#[test]
+fn an_answer_that_is_missing_tells_it_before_it_comes() {
+    let mut world = where_one_is_late(4, 500);
+    world.ms += 36_000_000;
+    let worker = WorkerId::of("w1");
+    let request = world.send_to(worker, &keyed(1));
+    let own_ms = ahead_ms(&mut world)[1];
+    world.ms += 20_000;
+    // By now its prompt counts as prefilled.
+    let missing_ms = ahead_ms(&mut world)[1];
+    assert!(
+        (9_000.0..10_000.0).contains(&missing_ms),
+        "{own_ms} {missing_ms}"
+    );
+    world.fail(worker, request);
+    assert!(ahead_ms(&mut world)[1] < 50.0);
+}
+
+#[test]
+fn lateness_says_nothing_of_others_where_there_are_none_or_answers_do_not_stream() {
+    for (routers, streaming_ms) in [(1, 500), (4, 0)] {
+        let mut world = where_one_is_late(routers, streaming_ms);
+        assert_eq!(ahead_ms(&mut world).map(f64::to_bits), [0; 2], "{routers}");
+    }
+}
