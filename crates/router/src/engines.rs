@@ -198,13 +198,27 @@ fn whole(value: f64) -> Option<u64> {
 
 /// Whether a name is one of those above.
 fn is_known(found: &str) -> bool {
-    // Nine in ten lines of a page.
-    if found.ends_with("_bucket") {
+    // Nine in ten lines of a page are of no such length, or of a histogram.
+    if LENGTHS >> found.len().min(63) & 1 == 0 || found.ends_with("_bucket") {
         return false;
     }
     let sizes = CACHE_SIZES.iter().map(|(name, _, _)| *name);
     let mut names = NAMES.iter().map(|(_, name)| *name).chain(sizes);
     names.any(|name| is_called(found, name))
+}
+
+/// A bit for each length that one of those names has, with and without `_total`.
+const LENGTHS: u64 = {
+    let (mut bits, mut at) = (0, 0);
+    while at < NAMES.len() {
+        bits |= lengths(NAMES[at].1);
+        at += 1;
+    }
+    bits | lengths(CACHE_SIZES[0].0) | lengths(CACHE_SIZES[1].0)
+};
+
+const fn lengths(name: &str) -> u64 {
+    1 << name.len() | 1 << (name.len() + "_total".len())
 }
 
 fn is_called(found: &str, name: &str) -> bool {

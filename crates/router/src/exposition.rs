@@ -74,9 +74,18 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     })
 }
 
+/// Which bytes a name may have: looked up for each of a page's names.
+const IS_NAME: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0_u8);
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':');
+        byte += 1;
+    }
+    table
+};
+
 fn name_of(line: &str) -> Option<&str> {
-    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':');
-    let end = line.bytes().position(|b| !is_name(&b));
+    let end = line.bytes().position(|b| !IS_NAME[usize::from(b)]);
     let name = line.get(..end.unwrap_or(line.len()))?;
     let begins = name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
     begins.then_some(name)
