@@ -6,8 +6,8 @@ use hyper::StatusCode;
 use crate::admin_answer::{self, Answer, Refusal};
 use crate::config::WorkerConfig;
 use crate::config_whole;
-use crate::member::{Arrival, Origin, Service};
-use crate::model_pool::{self, ModelPool};
+use crate::member::Service;
+use crate::model_pool::{self, ModelPool, PoolId};
 use crate::shared::Shared;
 
 /// `POST /workers?pool=NAME`: adds one, given as the configuration has it.
@@ -24,23 +24,16 @@ pub(crate) fn add(shared: &Shared, query: &str, body: &Bytes) -> Result<Answer, 
         return Err(Refusal::bad_request(config_whole::ITSELF));
     }
     let wanted = value_of(query, "pool").unwrap_or_else(|| model_pool::DEFAULT.to_owned());
-    let pool = shared.pools().iter().find(|pool| pool.name == wanted);
-    let pool = pool.ok_or_else(|| {
+    let pool = shared.pools().iter().position(|pool| pool.name == wanted);
+    let pool = pool.map(PoolId).ok_or_else(|| {
         let hint = "there is no pool of that name; the configuration lists them";
         Refusal::new(StatusCode::NOT_FOUND, "no_such_pool", hint)
     })?;
-    let at = shared.now();
-    let elsewhere = shared
-        .pool_with(&worker.name)
-        .is_some_and(|other| other.name != pool.name);
-    let mut roster = pool.roster();
-    let joined = !elsewhere && roster.join(at, Origin::Admin, &worker, Arrival::Later);
-    drop(roster);
-    if !joined {
-        let hint = "a worker of that name is there already; `POST /weight` changes its weight";
+    if !shared.add_worker(pool, &worker) {
+        let hint =
+            "a worker of that name or address is there already; `POST /weight` changes its weight";
         return Err(Refusal::new(StatusCode::CONFLICT, "name_taken", hint));
     }
-    shared.roster_changed.send_replace(());
     tracing::info!(worker = worker.name, "worker added by an operator");
     let added = serde_json::json!({"worker": worker.name, "url": worker.url.to_string()});
     Ok(admin_answer::json(StatusCode::CREATED, &added))
@@ -49,11 +42,8 @@ pub(crate) fn add(shared: &Shared, query: &str, body: &Bytes) -> Result<Answer, 
 /// `DELETE /workers?worker=NAME`: no more requests for it; its streams go on.
 pub(crate) fn remove(shared: &Shared, query: &str) -> Result<Answer, Refusal> {
     let name = name_of(query)?;
-    let at = shared.now();
-    let pool = pool_of(shared, &name)?;
-    let gone = pool.roster().leave(at, &name);
+    let gone = shared.remove_worker(&name);
     gone.ok_or_else(Refusal::no_such_worker)?;
-    shared.roster_changed.send_replace(());
     tracing::info!(worker = name, "worker removed by an operator");
     done(&name)
 }

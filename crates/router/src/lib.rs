@@ -50,6 +50,7 @@ mod relay;
 mod request_head;
 mod retry;
 mod serve;
+mod sources;
 mod spoken;
 mod tls;
 mod transport;

@@ -11,7 +11,7 @@ use hyper::http::request;
 use tokio::sync::{Semaphore, watch};
 
 use crate::breaker::Verdict;
-use crate::config::{Config, WorkerConfig};
+use crate::config::Config;
 use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
 use crate::error::RouterError;
@@ -23,6 +23,7 @@ use crate::member::{Arrival, Health, Origin};
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
+use crate::sources::Sources;
 use crate::telemetry::Telemetry;
 use crate::tls::{Certificate, WorkerTls};
 use crate::upload::HELD_PART_BYTES;
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     /// There may be workers whose breaker is not closed.
     suspects: AtomicBool,
     pools: Vec<ModelPool>,
+    pub(crate) sources: Sources,
 }
 
 /// Where a request is to go.
@@ -66,13 +68,8 @@ pub(crate) enum Place {
 
 impl Shared {
     pub(crate) fn new(config: Config) -> Result<Self, RouterError> {
-        let pools = ModelPool::of_config(&config)?;
-        for (pool, workers) in pools.iter().zip(config.workers_of_pools()) {
-            pool.roster()
-                .set_workers(At::default(), Origin::Config, workers, Arrival::AtStart);
-        }
         let names = config.session_headers.iter();
-        Ok(Self {
+        let shared = Self {
             session_headers: names.filter_map(|name| name.parse().ok()).collect(),
             counters: Counters::default(),
             certificate: config.tls.as_ref().map(Certificate::read).transpose()?,
@@ -88,9 +85,14 @@ impl Shared {
             draining: AtomicBool::new(false),
             over: AtomicBool::new(false),
             suspects: AtomicBool::new(false),
-            pools,
+            pools: ModelPool::of_config(&config)?,
+            sources: Sources::default(),
             config,
-        })
+        };
+        for (index, workers) in shared.config.workers_of_pools().enumerate() {
+            shared.list(PoolId(index), Origin::Config, workers, Arrival::AtStart);
+        }
+        Ok(shared)
     }
 
     pub(crate) fn now(&self) -> At {
@@ -259,18 +261,6 @@ impl Shared {
     pub(crate) fn told_load(&self, endpoint: &Endpoint, load: Load) {
         let at = self.now();
         self.roster(endpoint.pool).told_load(at, endpoint, load);
-    }
-
-    /// Makes the list the one that `origin` knows.
-    pub(crate) fn set_workers(&self, pool: PoolId, origin: Origin, workers: &[WorkerConfig]) {
-        let at = self.now();
-        let taken = self
-            .roster(pool)
-            .set_workers(at, origin, workers, Arrival::Later);
-        for worker in taken {
-            tracing::warn!(worker, "left out: another source has a worker of that name");
-        }
-        self.roster_changed.send_replace(());
     }
 
     /// Reads the certificate's files again; one that cannot be used changes nothing.

@@ -12,15 +12,9 @@ use crate::endpoint::Endpoint;
 use crate::member::{Arrival, Health, Member, Origin, Service};
 
 impl Roster {
-    /// Makes the list the one that `origin` knows: adds, removes, changes weights. Gives the
-    /// names that another origin has already.
-    pub(crate) fn set_workers(
-        &mut self,
-        at: At,
-        origin: Origin,
-        workers: &[WorkerConfig],
-        arrival: Arrival,
-    ) -> Vec<String> {
+    /// Removes the workers that `origin` named and does not name any more. Whoever waits for one
+    /// of them waits on until [`Self::settle`]: another one may come at the same moment.
+    pub(crate) fn retire(&mut self, at: At, origin: Origin, workers: &[WorkerConfig]) {
         let stays = |member: &Member| {
             let same = |w: &&WorkerConfig| w.name == member.endpoint.name;
             workers
@@ -29,19 +23,31 @@ impl Roster {
                 .is_some_and(|w| w.url == member.endpoint.url)
         };
         let own = |member: &&Member| member.origin == origin;
-        let gone: Vec<String> = self
+        let gone: Vec<WorkerId> = self
             .members
             .values()
             .filter(own)
             .filter(|member| !stays(member))
-            .map(|member| member.endpoint.name.clone())
+            .map(|member| member.endpoint.id)
             .collect();
-        for name in gone {
-            self.leave(at, &name);
+        for worker in gone {
+            self.remove(at, worker);
         }
-        let joins = |config: &&WorkerConfig| !self.join(at, origin, config, arrival);
-        let taken = workers.iter().filter(joins);
-        taken.map(|config| config.name.clone()).collect()
+    }
+
+    /// Calls those who waited for a worker that has left, or lets them know that there is none.
+    pub(crate) fn settle(&mut self, at: At) {
+        self.release(at);
+    }
+
+    /// Whether somebody else's worker has this name or this address; `own` is whose list this
+    /// one is on, if its roster is this one.
+    pub(crate) fn has_taken(&self, config: &WorkerConfig, own: Option<Origin>) -> bool {
+        self.members.values().any(|member| {
+            let same_name = member.endpoint.name == config.name;
+            let is_it = same_name && own == Some(member.origin);
+            !is_it && (same_name || member.endpoint.url == config.url)
+        })
     }
 
     /// Adds a worker, or changes its weight if `origin` named it before. Gives whether it is
@@ -90,10 +96,15 @@ impl Roster {
 
     /// Removes a worker, whoever named it; its streams go on. `None` if there is none.
     pub(crate) fn leave(&mut self, at: At, name: &str) -> Option<()> {
-        let worker = WorkerId::of(name);
+        self.remove(at, WorkerId::of(name))?;
+        self.release(at);
+        Some(())
+    }
+
+    fn remove(&mut self, at: At, worker: WorkerId) -> Option<()> {
         let member = self.members.remove(&worker)?;
         member.endpoint.remove();
-        self.observe(at, &Event::Left { worker });
+        self.fleet.observe(at, &Event::Left { worker });
         Some(())
     }
 

@@ -122,6 +122,23 @@ async fn who_waits_goes_to_another_worker_or_is_told_that_there_is_none() {
 }
 
 #[tokio::test]
+async fn who_waits_goes_to_the_worker_that_takes_the_place_of_all() {
+    let (old, new) = (Worker::start().await, Worker::start().await);
+    old.does(Act::Hang);
+    let router = Running::start(&[&old], LITTLE);
+    let _first = send(&router, 1).await;
+    until("the first request", || old.requests() == 1).await;
+    let mut second = send(&router, 2).await;
+    until_held(&router, 1.0).await;
+    let yaml = format!("listen: 127.0.0.1:0\nworkers: ['{}']\n{LITTLE}", new.url());
+    router
+        .handle
+        .reload(&headwater_router::Config::parse(&yaml, "new.yaml").unwrap());
+    let answer = soon("its turn", second.response()).await.unwrap();
+    assert_eq!((answer.status, new.requests()), (200, 1));
+}
+
+#[tokio::test]
 async fn nothing_is_held_where_engines_queue() {
     let worker = Worker::start().await;
     worker.does(Act::Hang);
