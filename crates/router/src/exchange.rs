@@ -17,7 +17,7 @@ use crate::chunks::{self, Chunks};
 use crate::come;
 use crate::line::Line;
 use crate::request_head::Sent;
-use crate::upload::Attempt;
+use crate::upload::{Attempt, Broken};
 
 /// A request that is being sent, and an answer that is being read.
 pub(crate) struct Exchange {
@@ -147,9 +147,10 @@ impl Exchange {
             while let Sending::Body(body, sent) = &mut self.sending
                 && self.line.has_room()
             {
-                match next_piece(body, *sent, &mut self.line, cx) {
+                match next_piece(body, sent, &mut self.line, cx) {
                     Poll::Ready(Ok(More::Maybe)) => {}
                     Poll::Ready(Ok(More::No)) => self.sending = Sending::Rest,
+                    Poll::Ready(Ok(More::Elsewhere)) => self.sending = Sending::Refused,
                     Poll::Ready(Err(failed)) => return Poll::Ready(Err(failed)),
                     Poll::Pending => {
                         waits_for_body = true;
@@ -270,6 +271,9 @@ struct BodyFailed;
 enum More {
     Maybe,
     No,
+    /// Less came than was announced, as it goes to another worker by now: this connection waits
+    /// for the rest, and must carry nothing else.
+    Elsewhere,
 }
 
 enum Next {
@@ -282,15 +286,22 @@ enum Next {
 /// Takes a piece of the request's body to the connection.
 fn next_piece(
     body: &mut Attempt,
-    sent: Sent,
+    sent: &mut Sent,
     line: &mut Line,
     cx: &mut Context<'_>,
 ) -> Poll<Result<More, BodyFailed>> {
-    let chunked = sent == Sent::Chunked;
+    let chunked = *sent == Sent::Chunked;
     let trailers = match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+        Some(Err(Broken::Elsewhere)) => return Poll::Ready(Ok(More::Elsewhere)),
         Some(Err(_)) => return Poll::Ready(Err(BodyFailed)),
         Some(Ok(frame)) => match frame.into_data() {
             Ok(data) => {
+                if let Sent::Length(left) = sent {
+                    let Some(rest) = left.checked_sub(data.len() as u64) else {
+                        return Poll::Ready(Err(BodyFailed));
+                    };
+                    *left = rest;
+                }
                 if chunked && data.has_remaining() {
                     line.push(chunks::frame(data.len()));
                     line.push(data);
@@ -310,5 +321,8 @@ fn next_piece(
     if chunked {
         line.push(chunks::last(&trailers));
     }
-    Poll::Ready(Ok(More::No))
+    Poll::Ready(match sent {
+        Sent::Length(1..) => Err(BodyFailed),
+        Sent::Length(0) | Sent::Nothing | Sent::Chunked => Ok(More::No),
+    })
 }

@@ -26,8 +26,12 @@ pub(crate) const HELD_PART_BYTES: usize = 1 << 20;
 pub(crate) struct Upload(Rc<RefCell<Source>>);
 
 /// One attempt to deliver the body: what is kept from the start, then what still comes.
+///
+/// Only the latest one has what still comes: an earlier one, whose worker has answered before it
+/// had all, ends where it is.
 pub(crate) struct Attempt {
     source: Rc<RefCell<Source>>,
+    number: u32,
     next: usize,
 }
 
@@ -48,10 +52,14 @@ pub(crate) enum Broken {
     Client,
     TooLarge,
     Slow,
+    /// It goes on in a later attempt.
+    Elsewhere,
 }
 
 struct Source {
     incoming: Incoming,
+    /// The latest attempt.
+    attempt: u32,
     /// Its part of the room for bodies whose requests are held.
     room: Vec<OwnedSemaphorePermit>,
     limits: UploadLimits,
@@ -79,6 +87,7 @@ impl Upload {
         }
         Ok(Self(Rc::new(RefCell::new(Source {
             incoming,
+            attempt: 0,
             room: Vec::new(),
             limits,
             bytes: 0,
@@ -133,9 +142,12 @@ impl Upload {
     }
 
     pub(crate) fn attempt(&self) -> Attempt {
-        self.0.borrow_mut().delivered = 0;
+        let mut source = self.0.borrow_mut();
+        source.delivered = 0;
+        source.attempt += 1;
         Attempt {
             source: Rc::clone(&self.0),
+            number: source.attempt,
             next: 0,
         }
     }
@@ -252,7 +264,7 @@ enum Kept {
 impl Broken {
     fn fault(&self) -> Fault {
         match self {
-            Self::Client => Fault::ClientBody,
+            Self::Client | Self::Elsewhere => Fault::ClientBody,
             Self::TooLarge => Fault::TooLarge,
             Self::Slow => Fault::SlowBody,
         }
@@ -277,6 +289,9 @@ impl Body for Attempt {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let this = &mut *self;
         let mut source = this.source.borrow_mut();
+        if this.number != source.attempt {
+            return Poll::Ready(Some(Err(Broken::Elsewhere)));
+        }
         if let Some(data) = source.kept.get(this.next) {
             let data = data.clone();
             this.next += 1;
@@ -304,7 +319,8 @@ impl Body for Attempt {
 
     fn is_end_stream(&self) -> bool {
         let source = self.source.borrow();
-        source.kept.len() <= self.next && source.trailers.is_none() && source.is_complete()
+        let has_all = source.kept.len() <= self.next && source.trailers.is_none();
+        self.number == source.attempt && has_all && source.is_complete()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,6 +1,10 @@
 //! What goes through and what does not: headers, bodies, streams, cancellation, retries.
 
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::support::{Act, Conn, Running, Worker, request, soon, until};
 
@@ -241,6 +245,71 @@ async fn what_cannot_be_repeated_is_passed_on() {
         .await;
     assert_eq!(answer.status, 502);
     assert_eq!(worker.requests() + other.requests(), before + 1);
+}
+
+/// A worker that refuses a request as soon as it has the head, and then reads the body all the
+/// same, as servers do that want to keep the connection. Keeps what
+/// came on the connection of a large one.
+async fn refuses_early(listener: TcpListener, saw: Arc<Mutex<Vec<u8>>>) {
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let saw = Arc::clone(&saw);
+        tokio::spawn(async move {
+            let (mut bytes, mut all) = (vec![0; 1 << 16], Vec::new());
+            let mut answered = false;
+            while let Ok(length @ 1..) = stream.read(&mut bytes).await {
+                all.extend_from_slice(&bytes[..length]);
+                if !answered && all.windows(4).any(|four| four == b"\r\n\r\n") {
+                    let is_asked = all.starts_with(b"GET ");
+                    answered = !is_asked;
+                    let status = if is_asked { "200 OK" } else { "503 Busy" };
+                    let refusal = format!("HTTP/1.1 {status}\r\ncontent-length: 4\r\n\r\nbusy");
+                    stream.write_all(refusal.as_bytes()).await.unwrap();
+                }
+                let large = b"content-length: 200000";
+                if all.windows(large.len()).any(|text| text == large) {
+                    saw.lock().unwrap().clone_from(&all);
+                } else if !answered {
+                    all.clear();
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_connection_whose_request_went_on_elsewhere_carries_no_other_one() {
+    let saw = Arc::new(Mutex::new(Vec::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let early = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(refuses_early(listener, Arc::clone(&saw)));
+    let closes = Worker::start().await;
+    closes.does(Act::Close);
+    // The early one is the only ready one; the other is tried when it refuses.
+    closes.is_idle.store(false, SeqCst);
+    let router = Running::before(&[early], "");
+    let url = closes.url();
+    let added = router.admin_with("POST", "/workers", &[], &url).await;
+    assert_eq!(added.status, 201);
+    let mut client = Conn::to(router.address).await;
+    let body = "x".repeat(200_000);
+    let text = request(&[("x-session-id", "a")], &body);
+    let (first, rest) = text.split_at(3_000);
+    client.send(first).await.unwrap();
+    until("the early answer", || !saw.lock().unwrap().is_empty()).await;
+    client.send(rest).await.unwrap();
+    let answer = soon("the refusal", client.response()).await.unwrap();
+    assert_eq!((answer.status, answer.text()), (503, "busy"));
+    assert_eq!(closes.last().1.len(), 200_000, "it had all of it");
+
+    closes.does(Act::Answer);
+    let key = [("x-session-id", "b")];
+    for _ in 0..4 {
+        let answer = router.ask(&key, "SECRET").await;
+        assert_eq!(answer.status, 200);
+    }
+    let saw = saw.lock().unwrap();
+    assert!(!saw.windows(6).any(|word| word == b"SECRET"));
 }
 
 #[tokio::test]
