@@ -198,12 +198,16 @@ impl Fleet {
     }
 
     /// The same with the home, for whoever has no survey at hand.
-    pub(crate) fn guess(&self, sought: &Sought<'_>, excluded: &[WorkerId]) -> Option<(Slot, u32)> {
+    pub(crate) fn guess(
+        &self,
+        sought: &Sought<'_>,
+        excluded: &[WorkerId],
+    ) -> Option<(WorkerId, u32)> {
         let prior = self.home_prior(sought);
         let key = sought.key.filter(|_| prior > 0)?;
         let open = |w: &&Worker| serves(w) && !excluded.contains(&w.id);
         let open = self.workers.iter().filter(open);
-        let home = rendezvous::first(key, open.map(|w| (w.id, w.weight, w.slot)))?;
+        let home = rendezvous::first(key, open.map(|w| (w.id, w.weight, w.id)))?;
         Some((home, prior))
     }
 

@@ -67,8 +67,8 @@ impl Demand {
         let share = count.map_or(0.0, |count| count.of.now(at, settings)) / all;
         let wanted = share * of as f64 * settings.fair_share_factor;
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
-        let wanted = (wanted.ceil() as usize).next_power_of_two();
-        wanted.clamp(1, of.max(1))
+        let wanted = (wanted.ceil() as usize).clamp(1, of.max(1));
+        wanted.next_power_of_two().min(of.max(1))
     }
 }
 
@@ -117,6 +117,12 @@ mod tests {
         }
         assert_eq!(replicas(&demand, 0, hot), 16);
         assert_eq!(replicas(&demand, 0, cold), 1);
+        let boundless = Settings {
+            fair_share_factor: f64::MAX,
+            ..Settings::default()
+        };
+        let found = demand.replicas(At::default(), hot, 12, &boundless);
+        assert_eq!(found, 12, "all of them, and no more");
         // Ten half-lives later others rule.
         for turn in 0..200_u64 {
             demand.note(

@@ -14,6 +14,8 @@ use crate::residency::{PlaceId, Slot};
 /// One of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
+    /// Never used again, unlike the caller's number of the request.
+    pub(crate) number: u64,
     pub(crate) slot: Slot,
     /// The worker's when it was dispatched: it warms no later cache.
     pub(crate) life: u32,
@@ -24,8 +26,6 @@ pub(crate) struct Flight {
     pub(crate) cached_tokens: u32,
     pub(crate) pending_us: u64,
     pub(crate) since: At,
-    /// When its first byte comes if the worker has nothing to do but what we sent.
-    pub(crate) due: At,
     /// Whether nothing else waited for a first byte there when it began.
     pub(crate) alone: bool,
     /// When its first byte came, and what that says of its worker's speed if it was alone.
@@ -54,12 +54,15 @@ pub(crate) enum Stage {
     Answering,
 }
 
+/// When a flight will have waited for too long: with the number of the request and its own.
+type Due = (At, RequestId, u64);
+
 /// All of them, and when those that wait have waited for too long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flights {
     by_request: HashMap<RequestId, Flight, BuildHasherDefault<NumberHasher>>,
     /// Some speak of flights that have landed since.
-    due: BinaryHeap<Reverse<(At, RequestId)>>,
+    due: BinaryHeap<Reverse<Due>>,
 }
 
 impl Flights {
@@ -72,12 +75,12 @@ impl Flights {
     }
 
     pub(crate) fn insert(&mut self, request: RequestId, flight: Flight, due: At) {
+        self.due.push(Reverse((due, request, flight.number)));
         self.by_request.insert(request, flight);
-        self.due.push(Reverse((due, request)));
         if self.due.len() > 2 * self.by_request.len() + 64 {
-            let waits = |Reverse((_, request)): &Reverse<(At, RequestId)>| {
+            let waits = |Reverse((_, request, number)): &Reverse<Due>| {
                 let flight = self.by_request.get(request);
-                flight.is_some_and(|f| f.stage == Stage::Waiting)
+                flight.is_some_and(|f| f.stage == Stage::Waiting && f.number == *number)
             };
             self.due.retain(waits);
         }
@@ -91,14 +94,18 @@ impl Flights {
         self.by_request.retain(|_, flight| flight.slot != slot);
     }
 
-    /// The next request that has waited for too long, each once. Its number may be another
-    /// flight's by now, which then counts as prefilled somewhat early.
+    /// The next request that has waited for too long, each once.
     pub(crate) fn pop_due(&mut self, at: At) -> Option<RequestId> {
-        let Reverse((due, _)) = *self.due.peek()?;
-        if due > at {
-            return None;
+        while let Some(Reverse((due, request, number))) = self.due.peek().copied()
+            && due <= at
+        {
+            self.due.pop();
+            let flight = self.by_request.get(&request);
+            if flight.is_some_and(|f| f.number == number) {
+                return Some(request);
+            }
         }
-        self.due.pop().map(|Reverse((_, request))| request)
+        None
     }
 }
 
@@ -120,5 +127,42 @@ impl Hasher for NumberHasher {
     fn write_u64(&mut self, number: u64) {
         let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ (product >> 32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(number: u64) -> Flight {
+        Flight {
+            number,
+            slot: Slot(0),
+            life: 0,
+            stage: Stage::Waiting,
+            places: SmallVec::new(),
+            uncached_tokens: 0,
+            cached_tokens: 0,
+            pending_us: 0,
+            since: At::default(),
+            alone: true,
+            sample: None,
+            believed: None,
+            aged_out: None,
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_leaves_nothing_behind() {
+        let (mut flights, request) = (Flights::default(), RequestId(7));
+        for number in 0..10_000 {
+            flights.insert(request, flight(number), At::from_micros(number + 1));
+            flights.remove(request);
+        }
+        assert!(flights.due.len() <= 70, "{}", flights.due.len());
+        flights.insert(request, flight(20_000), At::from_micros(20_000));
+        assert_eq!(flights.pop_due(At::from_micros(19_999)), None);
+        assert_eq!(flights.pop_due(At::from_micros(20_000)), Some(request));
+        assert_eq!(flights.pop_due(At::from_micros(u64::MAX)), None);
     }
 }

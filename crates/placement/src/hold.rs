@@ -30,7 +30,7 @@ pub(crate) struct Held {
     /// What is planned because of it.
     pub(crate) places: SmallVec<[PlaceId; 17]>,
     /// What its home is taken to hold, where nobody knows better.
-    pub(crate) guess: Option<(Slot, u32)>,
+    pub(crate) guess: Option<(WorkerId, u32)>,
     pub(crate) asked: Asked,
 }
 
@@ -157,7 +157,25 @@ impl Fleet {
             let limit = f64::from(self.settings.hold_tokens) * w.weight;
             Some(w.below_at(limit).map_or(patient, |at| at.min(patient)))
         });
-        due.min()
+        let homeless = self.held.homeless.iter();
+        let homeless = homeless.filter(|held| !self.is_stranded(held));
+        let patient = homeless.map(|held| held.since.after(self.settings.max_hold));
+        due.chain(patient).min()
+    }
+
+    /// A held request that no worker may get any more, if there is one. It is never released:
+    /// whoever asked for it is to be told, and that by
+    /// [`Event::Abandoned`](crate::Event::Abandoned).
+    #[must_use]
+    pub fn stranded(&self) -> Option<RequestId> {
+        let mut homeless = self.held.homeless.iter();
+        let stranded = homeless.find(|held| self.is_stranded(held));
+        stranded.map(|held| held.request)
+    }
+
+    fn is_stranded(&self, held: &Held) -> bool {
+        let serves = |w: &Worker| serves(w) && !held.asked.excluded.contains(&w.id);
+        !self.workers.iter().any(serves)
     }
 
     /// Requests that wait for a worker.
@@ -204,11 +222,32 @@ impl Fleet {
             let queue = self.held.queue(w.slot).iter().filter(is_due);
             queue.map(move |held| (held, w))
         });
-        due.next().map(|(held, worker)| self.offer(held, worker))
+        let due = due.next().map(|(held, worker)| self.offer(held, worker));
+        due.or_else(|| self.overdue_homeless(at))
+    }
+
+    /// The same of those whose worker has gone: to whom it costs least, a hot one last.
+    fn overdue_homeless(&self, at: At) -> Option<Offer<'_>> {
+        let is_due = |held: &&Held| at.since(held.since) >= self.settings.max_hold;
+        let due = self.held.homeless.iter().filter(is_due);
+        let held = due
+            .filter(|held| !self.is_stranded(held))
+            .min_by_key(|held| (held.since, held.request))?;
+        let excluded = &held.asked.excluded;
+        let wanted = |w: &&Worker| self.is_wanted(w, excluded) && !excluded.contains(&w.id);
+        let offers = self.workers.iter().filter(wanted).map(|worker| {
+            let offer = self.offer(held, worker);
+            let is_hot = worker.watermark.is_hot(at, &self.settings);
+            (is_hot, worker.pending_ms(at) + offer.prefill_ms, offer)
+        });
+        let least = offers.min_by(|a, b| (a.0.cmp(&b.0)).then(a.1.total_cmp(&b.1)));
+        least.map(|(_, _, offer)| offer)
     }
 
     /// The first in the order of a worker with appetite, among its own and the homeless.
     fn next_in_turn(&self, at: At) -> Option<Offer<'_>> {
+        let is_hot = |w: &Worker| w.watermark.is_hot(at, &self.settings);
+        let everybody_is_hot = self.workers.iter().filter(|w| serves(w)).all(is_hot);
         let hungry = self
             .workers
             .iter()
@@ -220,7 +259,7 @@ impl Fleet {
                 let homeless = self.held.homeless.iter();
                 let homeless = homeless.filter(|h| !h.asked.excluded.contains(&worker.id));
                 let homeless = homeless.filter(|h| self.is_wanted(worker, &h.asked.excluded));
-                let homeless = homeless.filter(|_| !worker.watermark.is_hot(at, &self.settings));
+                let homeless = homeless.filter(|_| everybody_is_hot || !is_hot(worker));
                 let offers = own.chain(homeless).map(|held| self.offer(held, worker));
                 offers.min_by(|a, b| {
                     let key = |o: &Offer<'_>| (o.held.since, o.held.request);
@@ -278,7 +317,7 @@ impl Fleet {
         let sought = Sought::of(&request, &self.settings);
         let belief = self.belief_of(&sought, worker, Firmness::Expected);
         let belief = match held.guess {
-            Some((home, tokens)) if home == worker.slot => belief.or(tokens, Ground::Prior),
+            Some((home, tokens)) if home == worker.id => belief.or(tokens, Ground::Prior),
             Some(_) | None => belief,
         };
         let prefill_ms = worker

@@ -13,7 +13,8 @@ use crate::id::{At, RequestId};
 /// What one worker's answers tell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lateness {
-    /// Requests without a first byte, oldest first. Some have had theirs since.
+    /// Requests without a first byte, oldest first, from the latest on that had one. Some have
+    /// failed since.
     waits: VecDeque<Wait>,
     /// When the latest first byte came, and by how many milliseconds too late.
     came: At,
@@ -26,7 +27,8 @@ pub(crate) struct Lateness {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) request: RequestId,
-    pub(crate) since: At,
+    /// Its flight's.
+    pub(crate) number: u64,
     /// When its first byte comes if the worker has nothing to do but what we sent.
     pub(crate) due: At,
 }
@@ -46,9 +48,16 @@ impl Lateness {
         }
     }
 
-    pub(crate) fn came(&mut self, at: At, due: At) {
-        self.came = at;
-        self.by_ms = in_ms(due, at);
+    /// A first byte came. Engines begin in the order of arrival, so those that were sent before and
+    /// have none do not wait to be prefilled: they come in one piece, and say nothing.
+    pub(crate) fn came(&mut self, at: At, number: u64) {
+        let Some(place) = self.waits.iter().position(|wait| wait.number == number) else {
+            return;
+        };
+        if let Some(wait) = self.waits.drain(..=place).next_back() {
+            self.came = at;
+            self.by_ms = in_ms(wait.due, at);
+        }
     }
 
     pub(crate) fn ended(&mut self, streamed: bool) {
@@ -63,7 +72,7 @@ impl Lateness {
         }
         let passed_ms = in_ms(self.came, at);
         let came_ms = self.by_ms * FADES_MS / (FADES_MS + passed_ms);
-        // Engines begin in the order of arrival: none is later than the oldest.
+        // None is later than the oldest.
         let missing_ms = self.waits.front().map_or(0.0, |wait| in_ms(wait.due, at));
         SHARE * came_ms.max(missing_ms)
     }
@@ -97,10 +106,10 @@ mod tests {
         At::from_micros(1_000 * ms)
     }
 
-    fn sent(request: u64, ms: u64, due: u64) -> Wait {
+    fn sent(request: u64, due: u64) -> Wait {
         Wait {
             request: RequestId(request),
-            since: at(ms),
+            number: request,
             due: at(due),
         }
     }
@@ -114,7 +123,8 @@ mod tests {
     #[test]
     fn half_of_how_late_an_answer_came_fades() {
         let mut late = streaming();
-        late.came(at(10_000), at(2_000));
+        late.sent(sent(1, 2_000));
+        late.came(at(10_000), 1);
         let check = |now: u64, expected: f64| {
             let found = late.ms(at(now));
             assert!((found - expected).abs() < 1e-9, "{now}: {found}");
@@ -123,7 +133,8 @@ mod tests {
         check(30_000, 2_000.0);
         check(390_000, 200.0);
         let mut late = late.clone();
-        late.came(at(400_000), at(500_000));
+        late.sent(sent(2, 500_000));
+        late.came(at(400_000), 2);
         assert!(!late.is_any(), "nobody is late who comes early");
         assert_eq!(late.ms(at(400_000)).to_bits(), 0_f64.to_bits());
     }
@@ -131,8 +142,8 @@ mod tests {
     #[test]
     fn an_answer_that_is_missing_is_late_before_it_comes() {
         let mut late = streaming();
-        late.sent(sent(1, 0, 1_000));
-        late.sent(sent(2, 0, 2_000));
+        late.sent(sent(1, 1_000));
+        late.sent(sent(2, 2_000));
         assert_eq!(late.ms(at(900)).to_bits(), 0_f64.to_bits());
         assert_eq!(late.ms(at(3_000)).to_bits(), 1_000_f64.to_bits());
         late.settle(1, |wait| wait.request != RequestId(1));
@@ -144,8 +155,7 @@ mod tests {
     #[test]
     fn answers_in_one_piece_say_nothing() {
         let mut late = Lateness::default();
-        late.came(at(10_000), at(0));
-        late.sent(sent(1, 0, 0));
+        late.sent(sent(1, 0));
         assert!(!late.is_any(), "nothing has ended yet");
         late.ended(true);
         assert!(late.is_any());
@@ -156,10 +166,22 @@ mod tests {
     }
 
     #[test]
+    fn one_that_others_have_overtaken_waits_for_something_else() {
+        let mut late = streaming();
+        late.sent(sent(1, 0));
+        late.sent(sent(2, 50_000));
+        assert_eq!(late.ms(at(50_000)).to_bits(), 25_000_f64.to_bits());
+        late.came(at(50_000), 2);
+        assert!(!late.is_any());
+        late.came(at(90_000), 1);
+        assert!(!late.is_any(), "nor does its end say anything");
+    }
+
+    #[test]
     fn those_behind_one_that_hangs_do_not_pile_up() {
         let mut late = Lateness::default();
         for request in 0..1_000 {
-            late.sent(sent(request, request, request));
+            late.sent(sent(request, request));
             late.settle(1, |wait| wait.request == RequestId(0));
         }
         assert!(late.waits.len() <= 2 + SPARE, "{}", late.waits.len());

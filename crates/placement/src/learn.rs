@@ -273,6 +273,7 @@ impl Fleet {
         let presumed = at.after(patience).after(Duration::from_micros(due_us));
         let oldness = wear.limit / 4;
         let flight = Flight {
+            number: self.dispatches,
             slot,
             life,
             stage: Stage::Waiting,
@@ -281,7 +282,6 @@ impl Fleet {
             cached_tokens: held,
             pending_us,
             since: at,
-            due: at.after(until_due),
             alone,
             sample: None,
             believed: tests.and_then(|t| t.believed).map(|(tokens, age)| Tested {
@@ -291,11 +291,10 @@ impl Fleet {
             aged_out: tests.and_then(|t| t.aged_out),
         };
         if self.settings.routers > 1 {
-            let (since, due) = (flight.since, flight.due);
             worker.late.sent(Wait {
                 request,
-                since,
-                due,
+                number: flight.number,
+                due: at.after(until_due),
             });
         }
         self.flights.insert(request, flight, presumed);
@@ -341,12 +340,11 @@ impl Fleet {
             measured_ms: at.since(flight.since).as_secs_f64() * 1_000.0,
         };
         flight.sample = Some((at, sample));
-        worker.late.came(at, flight.due);
-        let (slot, now) = (worker.slot, worker.wear().now);
+        worker.late.came(at, flight.number);
+        let now = worker.wear().now;
         for place in &flight.places {
             self.residency.answered(*place, now);
         }
-        self.settle_waits(slot);
     }
 
     /// The prompt never got there, unless it has been answered already.
@@ -375,7 +373,7 @@ impl Fleet {
         let flights = &self.flights;
         let is_waiting = |wait: &Wait| {
             let flight = flights.get(wait.request);
-            let is_it = |f: &&Flight| (f.slot, f.since) == (slot, wait.since);
+            let is_it = |f: &&Flight| (f.slot, f.number) == (slot, wait.number);
             flight
                 .filter(is_it)
                 .is_some_and(|f| f.stage != Stage::Answering)

@@ -321,9 +321,11 @@ impl Worker {
         let room_ms = (tokens - self.own.uncached_tokens as f64) * others.token_ms;
         let work_ms = others.pending_ms + others.own_done_ms - room_ms;
         let waits = room_ms > 0.0 && work_ms > 0.0;
-        // A moment later, so that rounding does not make it one too early.
-        let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
-        waits.then(|| others.at.after(passed).min(others.until.after(MOMENT)))
+        waits.then(|| {
+            // A moment later, so that rounding does not make it one too early.
+            let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
+            others.at.after(passed).min(others.until.after(MOMENT))
+        })
     }
 
     /// How far its cache has been overwritten.

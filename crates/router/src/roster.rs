@@ -147,9 +147,10 @@ impl Roster {
                 self.fleet.observe(at, &Event::Failed { worker, request });
             }
         }
-        if !self.has_worker() {
+        while let Some(request) = self.fleet.stranded() {
             // Whoever waits learns of it by the end of the channel.
-            self.waiters.clear();
+            self.waiters.remove(&request);
+            self.fleet.observe(at, &Event::Abandoned { request });
         }
     }
 

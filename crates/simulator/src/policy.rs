@@ -186,6 +186,11 @@ pub trait Policy: Send {
         None
     }
 
+    /// A held request that no worker may get any more, which it forgets.
+    fn stranded(&mut self, _: &View<'_>) -> Option<usize> {
+        None
+    }
+
     /// Every request that is still held, given back; its router is going away.
     fn give_back(&mut self) -> Vec<usize> {
         Vec::new()

@@ -189,7 +189,7 @@ async fn a_dead_worker_costs_no_client_anything() {
         );
     }
     router.until_state(&dead, "down").await;
-    let listener = tokio::net::TcpListener::bind(dead.address).await.unwrap();
+    let listener = TcpListener::bind(dead.address).await.unwrap();
     let back = Worker::at(listener);
     router.until_state(&back, "ready").await;
 }

@@ -230,6 +230,14 @@ impl Policy for Headwater {
         Some(at.micros() as f64 / 1_000.0)
     }
 
+    fn stranded(&mut self, view: &View<'_>) -> Option<usize> {
+        let request = self.fleet.stranded()?;
+        let abandoned = Event::Abandoned { request };
+        self.fleet.observe(at(view.now_ms()), &abandoned);
+        self.held.retain(|held| *held != request);
+        usize::try_from(request.0).ok()
+    }
+
     fn give_back(&mut self) -> Vec<usize> {
         let held = std::mem::take(&mut self.held);
         held.iter()

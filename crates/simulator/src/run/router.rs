@@ -67,6 +67,10 @@ impl Router {
         self.policy.release(&world.seen_from(&self.seats))
     }
 
+    pub(super) fn stranded(&mut self, world: World<'_>) -> Option<usize> {
+        self.policy.stranded(&world.seen_from(&self.seats))
+    }
+
     pub(super) fn seat(&mut self, worker: usize) -> Option<&mut Seat> {
         if self.seats.len() <= worker {
             self.seats.resize(worker + 1, Seat::default());

@@ -126,6 +126,20 @@ impl Run<'_> {
             }
             self.dispatch(request, router, route);
         }
+        while self
+            .routers
+            .get(router)
+            .is_some_and(|router| router.held > 0)
+            && let Some(request) = self.ask(router, super::Router::stranded).flatten()
+        {
+            if let Some(router) = self.routers.get_mut(router) {
+                router.held -= 1;
+            }
+            if let Some(flight) = self.flights.get_mut(request) {
+                *flight = Flight::Nowhere;
+            }
+            self.again(request, 0);
+        }
         self.plan_patience(router);
     }
 
