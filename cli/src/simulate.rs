@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -55,9 +56,9 @@ pub(crate) struct Args {
     /// Scale the trace to these shares of the workers' time; without, it runs as recorded
     #[arg(long, value_delimiter = ',', value_name = "SHARE,…")]
     load: Vec<f64>,
-    /// The most requests of a run
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_REQUESTS)]
-    requests: usize,
+    /// The most requests of a run, the first ones [default: all, or 30,000 under --load]
+    #[arg(long, value_name = "N", conflicts_with = "setup")]
+    requests: Option<NonZeroUsize>,
     /// Names in a prompt's header at most
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=16))]
     rungs: u8,
@@ -114,9 +115,6 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// The most requests of a run, unless the caller says otherwise.
-const DEFAULT_REQUESTS: usize = 30_000;
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Setup {
     A,
@@ -155,7 +153,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         caches: &args.cache_tokens,
         loads: &args.load,
         policies: &policies,
-        most_requests: args.requests,
+        most_requests: args.requests.map(NonZeroUsize::get),
         threads: args.threads.unwrap_or_else(processors),
         conditions: &conditions,
     };

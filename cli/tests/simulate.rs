@@ -144,6 +144,23 @@ fn circumstances_are_taken() {
 }
 
 #[test]
+fn a_run_has_no_more_requests_than_asked_for() {
+    let requests = |more: &[&str]| {
+        let args = [TALKS, "--policy", "random", "--format", "json"];
+        let text = printed(&[args.as_slice(), more].concat());
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        value["results"][0]["requests"].as_u64().unwrap()
+    };
+    let all = requests(&[]);
+    assert!(all > 10, "{all}");
+    assert_eq!(requests(&["--requests", "10"]), 10);
+    assert_eq!(requests(&["--requests", "10", "--load", "0.5"]), 10);
+    assert_eq!(requests(&["--requests", "100000"]), all);
+    fails(&[TALKS, "--requests", "0"], "--requests");
+    fails(&["--setup", "a", "--requests", "5"], "--requests");
+}
+
+#[test]
 fn a_small_published_set_up() {
     let text = printed(&[
         "--setup",

@@ -11,7 +11,7 @@ use headwater_simulator::read::{MAX_REQUESTS, read_trace};
 use headwater_simulator::setup::{self, Fleet100, Users1000};
 use headwater_simulator::trace::Trace;
 
-use super::{Args, DEFAULT_REQUESTS, Setup};
+use super::{Args, Setup};
 
 /// Requests of a generated trace before it is scaled.
 const GENERATED: [(&str, usize); 2] = [("rag-like", 12_000), ("shared-prefix", 20_000)];
@@ -114,10 +114,8 @@ impl Workload {
 fn trace(name: &str, args: &Args) -> anyhow::Result<(String, Trace)> {
     if let Some((_, requests)) = GENERATED.iter().find(|(generated, _)| *generated == name) {
         // Who asks for a number gets it.
-        let requests = match args.requests {
-            DEFAULT_REQUESTS => *requests,
-            asked => asked.min(MAX_REQUESTS),
-        };
+        let asked = args.requests.map(|asked| asked.get().min(MAX_REQUESTS));
+        let requests = asked.unwrap_or(*requests);
         let trace = match name {
             "rag-like" => setup::rag_like(requests, args.seed),
             _ => setup::shared_prefix_groups(requests, args.seed),

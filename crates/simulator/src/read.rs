@@ -9,6 +9,7 @@ mod audit;
 mod azure;
 mod growth;
 mod jsonl;
+mod zstd;
 
 pub(crate) use growth::Row;
 
@@ -82,20 +83,13 @@ pub fn read_trace(source: impl Read, block_tokens: Option<u32>) -> Result<Trace,
     let head = source
         .fill_buf()
         .map_err(|error| TraceError::whole(error.to_string()))?;
-    if head.starts_with(&ZSTD_MAGIC) {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(source).map_err(|error| {
-            TraceError::whole(format!("not a zstd stream that this can read: {error}"))
-        })?;
-        from_text(
-            BufReader::with_capacity(1 << 16, decoder.take(MAX_BYTES)),
-            block_tokens,
-        )
+    if zstd::begins(head) {
+        let text = zstd::Frames::of(source).take(MAX_BYTES);
+        from_text(BufReader::with_capacity(1 << 16, text), block_tokens)
     } else {
         from_text(source.take(MAX_BYTES), block_tokens)
     }
 }
-
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 fn from_text(source: impl BufRead, block_tokens: Option<u32>) -> Result<Trace, TraceError> {
     let mut lines = Lines {
@@ -164,6 +158,9 @@ impl<R: BufRead> Lines<R> {
                 return Ok(None);
             }
             self.number = number;
+            if number == 1 && self.line.starts_with('\u{feff}') {
+                self.line.drain(..'\u{feff}'.len_utf8());
+            }
             if read > MAX_LINE_BYTES {
                 return Err(TraceError::at(
                     number,

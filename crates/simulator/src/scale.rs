@@ -34,7 +34,7 @@ const HOT_SHARE: f64 = 0.01;
 pub fn scale(trace: &Trace, profile: &Profile, load: Load) -> Trace {
     let waits = |call: &Call| matches!(call.arrival, Arrival::After { .. });
     if trace.is_empty() || trace.calls().iter().any(waits) {
-        return trace.clone();
+        return trace.first(load.most_requests);
     }
     let wanted = wanted_rate(trace, profile, load);
     let copies = nearest(wanted);

@@ -28,8 +28,9 @@ pub struct Sweep<'s> {
     pub loads: &'s [f64],
     /// Which policies.
     pub policies: &'s [PolicyName],
-    /// The most requests of a run.
-    pub most_requests: usize,
+    /// The most requests of a run, the first ones; nothing: all of a trace as recorded, and
+    /// [`MOST_SCALED`] of one under a load.
+    pub most_requests: Option<usize>,
     /// Runs at a time, 1 or more.
     pub threads: usize,
     /// All the rest; its workers and its cache are replaced.
@@ -76,20 +77,20 @@ impl Sweep<'_> {
         for (name, trace) in self.traces {
             for workers in self.workers {
                 for load in &loads {
-                    let scaled = load.map(|share| {
-                        let most_requests = self.most_requests;
-                        scale(
-                            trace,
-                            self.profile,
-                            Load {
-                                workers: *workers,
-                                share,
-                                most_requests,
-                                seed: self.conditions.seed,
-                            },
-                        )
-                    });
-                    let trace = scaled.as_ref().unwrap_or(trace);
+                    let most = self.most_requests;
+                    let made = match *load {
+                        Some(share) => Some(Load {
+                            workers: *workers,
+                            share,
+                            most_requests: most.unwrap_or(MOST_SCALED),
+                            seed: self.conditions.seed,
+                        })
+                        .map(|load| scale(trace, self.profile, load)),
+                        None => most
+                            .filter(|most| *most < trace.len())
+                            .map(|most| trace.first(most)),
+                    };
+                    let trace = made.as_ref().unwrap_or(trace);
                     let done = self.group((name, *load), trace, *workers, progress)?;
                     cells.extend(done);
                 }
@@ -170,3 +171,6 @@ fn or_none<T: Copy>(values: &[T]) -> Vec<Option<T>> {
         values.iter().copied().map(Some).collect()
     }
 }
+
+/// Requests of a trace that is made to fit a load, unless the caller says otherwise.
+pub const MOST_SCALED: usize = 30_000;

@@ -96,6 +96,25 @@ impl Trace {
         self.calls.push(call);
     }
 
+    /// The same with its first requests only. What waits for one that is left out is left out
+    /// too, as requests wait for earlier ones.
+    #[must_use]
+    pub fn first(&self, requests: usize) -> Self {
+        let mut first = Self::new(self.block_tokens);
+        for (call, (path, borders)) in self.calls.iter().zip(&self.spans).take(requests) {
+            first.push(
+                call.clone(),
+                self.paths.get(path.clone()).unwrap_or(&[]).iter().copied(),
+                self.borders
+                    .get(borders.clone())
+                    .unwrap_or(&[])
+                    .iter()
+                    .copied(),
+            );
+        }
+        first
+    }
+
     /// Tokens in a block.
     #[must_use]
     pub fn block_tokens(&self) -> u32 {

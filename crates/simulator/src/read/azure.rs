@@ -13,11 +13,15 @@ const BLOCK_TOKENS: u32 = 16;
 pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Trace, TraceError> {
     let mut rows = Rows::default();
     let mut start = None;
+    let (number, head) = lines.current();
+    let columns = Columns::of(head).ok_or_else(|| {
+        TraceError::at(
+            number,
+            "expected the columns `TIMESTAMP`, `ContextTokens` and `GeneratedTokens`, each once",
+        )
+    })?;
     while let Some((number, text)) = lines.next_line()? {
-        let mut fields = text.split(',');
-        let (Some(time), Some(context), Some(generated), None) =
-            (fields.next(), fields.next(), fields.next(), fields.next())
-        else {
+        let Some([time, context, generated]) = columns.fields(text) else {
             return Err(TraceError::at(
                 number,
                 "expected three fields: time, context tokens, generated tokens",
@@ -62,9 +66,41 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Trace, TraceError
     Ok(sessions::assemble(rows.rows, BLOCK_TOKENS))
 }
 
-/// Milliseconds since some day of `YYYY-MM-DD HH:MM:SS.fraction`.
+/// Where the three columns are.
+struct Columns([usize; 3]);
+
+impl Columns {
+    fn of(head: &str) -> Option<Self> {
+        let names: Vec<&str> = head.split(',').map(str::trim).collect();
+        let place = |wanted: &str| names.iter().position(|name| *name == wanted);
+        let places = [
+            place("TIMESTAMP")?,
+            place("ContextTokens")?,
+            place("GeneratedTokens")?,
+        ];
+        (names.len() == places.len()).then_some(Self(places))
+    }
+
+    fn fields<'t>(&self, line: &'t str) -> Option<[&'t str; 3]> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let fields: &[&str; 3] = fields.as_slice().try_into().ok()?;
+        let Self([time, context, generated]) = *self;
+        Some([
+            *fields.get(time)?,
+            *fields.get(context)?,
+            *fields.get(generated)?,
+        ])
+    }
+}
+
+/// Milliseconds since some day of `YYYY-MM-DD HH:MM:SS.fraction`, which may say that it is UTC.
 fn moment(text: &str) -> Option<f64> {
-    let (date, time) = text.trim().split_once(' ')?;
+    let text = text.trim();
+    let text = ["+00:00", "Z"]
+        .iter()
+        .find_map(|utc| text.strip_suffix(utc))
+        .unwrap_or(text);
+    let (date, time) = text.split_once([' ', 'T'])?;
     let date: Vec<i64> = date
         .split('-')
         .map(str::parse)
@@ -73,11 +109,20 @@ fn moment(text: &str) -> Option<f64> {
     let [year, month, day] = *date.as_slice() else {
         return None;
     };
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + i64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1970..=9999).contains(&year) || !(1..=last).contains(&day) {
         return None;
     }
-    let mut time = time.split(':');
-    let (hour, minute, second) = (time.next()?, time.next()?, time.next()?);
+    let time: Vec<&str> = time.split(':').collect();
+    let [hour, minute, second] = *time.as_slice() else {
+        return None;
+    };
     let hour: u32 = hour.parse().ok().filter(|hour| *hour < 24)?;
     let minute: u32 = minute.parse().ok().filter(|minute| *minute < 60)?;
     let second: f64 = second
@@ -121,8 +166,17 @@ mod tests {
             "2024-03-01 00:00:00",
             2.0 * 86_400_000.0,
         );
+        check(
+            "2024-05-10 00:00:00.009930+00:00",
+            "2024-05-10T00:00:01.009930Z",
+            1_000.0,
+        );
         for wrong in [
             "",
+            "2023-02-29 00:00:00",
+            "2024-04-31 00:00:00",
+            "2023-11-16 00:00:01:77",
+            "2023-11-16 00:00:01+02:00",
             "2023-11-16",
             "2023-13-01 00:00:00",
             "2023-11-16 24:00:00",
@@ -130,5 +184,24 @@ mod tests {
         ] {
             assert_eq!(moment(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn columns_go_by_their_names() {
+        let fields = |head: &str| {
+            let columns = Columns::of(head)?;
+            columns.fields("a,b,c").map(|fields| fields.concat())
+        };
+        assert_eq!(
+            fields("TIMESTAMP,ContextTokens,GeneratedTokens").as_deref(),
+            Some("abc")
+        );
+        assert_eq!(
+            fields("TIMESTAMP,GeneratedTokens,ContextTokens").as_deref(),
+            Some("acb")
+        );
+        assert_eq!(fields("TIMESTAMP,ContextTokens"), None);
+        assert_eq!(fields("TIMESTAMP,ContextTokens,GeneratedTokens,More"), None);
+        assert_eq!(fields("TIMESTAMP,ContextTokens,ContextTokens"), None);
     }
 }

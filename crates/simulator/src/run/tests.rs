@@ -120,7 +120,7 @@ fn the_same_arguments_give_the_same_bytes_on_any_number_of_threads() {
         caches: &[50_000, 500_000],
         loads: &[0.5],
         policies: &PolicyName::ALL,
-        most_requests: 150,
+        most_requests: Some(150),
         threads,
         conditions: &conditions,
     };
@@ -150,7 +150,7 @@ fn the_json_has_what_it_promises() {
             PolicyName::LlmD,
             PolicyName::FullKnowledge,
         ],
-        most_requests: 100,
+        most_requests: Some(100),
         threads: 1,
         conditions: &conditions,
     };
