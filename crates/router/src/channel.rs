@@ -1,13 +1,16 @@
 //! A connection to a worker that a request can be sent on, whatever the worker speaks.
 
+use std::cell::Cell;
 use std::future::poll_fn;
-use std::rc::Rc;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
 
 use hyper::client::conn::http2;
 use hyper::header::HOST;
 use hyper::http::{request, response};
 use hyper::{Request, Version};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::task::AbortHandle;
 
 use crate::answer_body::AnswerBody;
@@ -38,13 +41,25 @@ pub(crate) struct Share {
     task: Rc<Task>,
 }
 
-struct Task(AbortHandle);
+/// See [`Channel::shared_line`].
+pub(crate) struct SharedLine(Weak<Task>);
+
+struct Task {
+    handle: AbortHandle,
+    /// How many requests the worker wants in the connection at most.
+    most: Rc<Cell<usize>>,
+}
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.abort();
+        self.handle.abort();
     }
 }
+
+/// How long a connection in which requests wait may be silent until the worker is asked whether it
+/// is still there, and how long that answer may take: nobody else would notice that it is not.
+const SILENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIME: Duration = Duration::from_secs(15);
 
 /// Whether a connection had carried a request before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +81,28 @@ impl Channel {
         if spoken == Spoken::Http1 {
             return Ok(Self::Http1(Line::new(stream, Rc::clone(arena))));
         }
-        let opened = http2::handshake(LocalExecutor, TokioIo::new(stream)).await;
-        let (sender, connection) = opened.map_err(|_| Fault::Unreachable)?;
-        let task = tokio::task::spawn_local(async move {
+        let opened = http2::Builder::new(LocalExecutor)
+            .timer(TokioTimer::new())
+            // Until it has said how many it takes.
+            .initial_max_send_streams(1)
+            .keep_alive_interval(SILENCE)
+            .keep_alive_timeout(ANSWER_TIME)
+            .handshake(TokioIo::new(stream))
+            .await;
+        let (sender, mut connection) = opened.map_err(|_| Fault::Unreachable)?;
+        let most = Rc::new(Cell::new(connection.current_max_send_streams()));
+        let told = Rc::clone(&most);
+        let task = tokio::task::spawn_local(poll_fn(move |cx| {
             // How it ended is known to whoever waits for an answer.
-            let _ended = connection.await;
-        });
-        let task = Rc::new(Task(task.abort_handle()));
+            let polled = Pin::new(&mut connection).poll(cx).map(|_ended| ());
+            told.set(connection.current_max_send_streams());
+            polled
+        }));
+        let task = Task {
+            handle: task.abort_handle(),
+            most,
+        };
+        let task = Rc::new(task);
         Ok(Self::Http2(Share { sender, task }))
     }
 
@@ -141,6 +171,38 @@ impl Channel {
         match self {
             Self::Http2(share) if !share.sender.is_closed() => Some(Self::Http2(share.clone())),
             Self::Http1(_) | Self::Http2(_) => None,
+        }
+    }
+
+    /// Names the connection, if others may use it at the same time; does not keep it.
+    pub(crate) fn shared_line(&self) -> Option<SharedLine> {
+        match self {
+            Self::Http2(share) => Some(SharedLine(Rc::downgrade(&share.task))),
+            Self::Http1(_) => None,
+        }
+    }
+
+    pub(crate) fn is_in(&self, line: &SharedLine) -> bool {
+        match self {
+            Self::Http2(share) => Rc::as_ptr(&share.task) == line.0.as_ptr(),
+            Self::Http1(_) => false,
+        }
+    }
+
+    /// Whether many requests can use it at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Http2(_))
+    }
+
+    /// Whether one more request would begin at once, in a connection that is kept for others.
+    pub(crate) fn has_room(&self) -> bool {
+        match self {
+            // One of those who hold it is the pool.
+            Self::Http2(share) => {
+                let fits = Rc::strong_count(&share.task) <= share.task.most.get();
+                fits && !share.sender.is_closed()
+            }
+            Self::Http1(_) => false,
         }
     }
 

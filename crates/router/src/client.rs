@@ -8,7 +8,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use hyper::http::response;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 use crate::answer;
 use crate::head_scan::{Head, HeadScan};
@@ -29,6 +31,8 @@ pub(crate) struct Client {
     head: Cell<Head>,
     /// Since when the client has taken nothing of what is ready for it.
     blocked_since: Cell<Option<u64>>,
+    /// When it was last seen that more of it has come than is read while it is served.
+    more_at: Cell<Option<u64>>,
     finishing: Cell<bool>,
     /// It was refused something, and may still be sending it.
     refused: Cell<bool>,
@@ -53,6 +57,12 @@ enum Phase {
     /// Nothing more will be said to it; what it still sends is thrown away.
     Leaving,
 }
+
+/// What a socket says whose other side has closed it, whatever is left to read.
+#[cfg(target_os = "linux")]
+const LEFT: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const LEFT: PollFlags = PollFlags::HUP;
 
 /// How long a client that was refused may take to read why, in ticks.
 const LINGER_TICKS: u64 = 10;
@@ -80,6 +90,7 @@ impl Client {
             speaks: Cell::new(Spoken::Http1),
             head: Cell::default(),
             blocked_since: Cell::new(None),
+            more_at: Cell::new(None),
             finishing: Cell::new(false),
             refused: Cell::new(false),
             waker: RefCell::new(None),
@@ -122,6 +133,7 @@ impl Client {
                 Phase::SlowReader
             }
             Phase::Leaving if waited > LINGER_TICKS => Phase::SlowIdle,
+            Phase::Busy if self.more_at.take().is_some() => return self.wake(),
             _ => return,
         };
         self.phase.set(too_slow);
@@ -296,8 +308,24 @@ impl ClientStream {
         match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
             Poll::Ready(Ok(0)) => Err(io::ErrorKind::ConnectionAborted.into()),
             Poll::Ready(Err(error)) => Err(error),
-            Poll::Ready(Ok(_)) | Poll::Pending => Ok(()),
+            Poll::Ready(Ok(_)) => self.notice_leaving_behind(stream),
+            Poll::Pending => Ok(()),
         }
+    }
+
+    /// The same where bytes of the client are unread, behind which its end does not show: it is
+    /// asked for on every tick, since nothing wakes whoever waits for it.
+    fn notice_leaving_behind(&self, stream: &TcpStream) -> io::Result<()> {
+        let now = self.client.tick.get();
+        if self.client.more_at.replace(Some(now)) == Some(now) {
+            return Ok(());
+        }
+        let mut socket = [PollFd::new(stream, LEFT)];
+        let at_once = Timespec::default();
+        if poll(&mut socket, Some(&at_once))? == 0 {
+            return Ok(());
+        }
+        Err(io::ErrorKind::ConnectionAborted.into())
     }
 
     /// Throws away what still comes, until the client has read its answer and closes, or for as

@@ -78,6 +78,11 @@ pub struct HealthConfig {
     /// Failures in a row after which a worker is down. Default 3.
     #[serde(deserialize_with = "value::count")]
     pub failures: u32,
+    /// For how long, in seconds, a worker that has requests of this router may be silent without
+    /// being down: at a long prompt it may answer nobody. Others are preferred meanwhile.
+    /// Default 60.
+    #[serde(deserialize_with = "value::seconds")]
+    pub busy_seconds: u64,
 }
 
 impl Default for RetryConfig {
@@ -110,6 +115,7 @@ impl Default for HealthConfig {
             interval_ms: 1_000,
             timeout_ms: 5_000,
             failures: 3,
+            busy_seconds: 60,
         }
     }
 }

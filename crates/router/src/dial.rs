@@ -4,10 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 
 use rustls::pki_types::ServerName;
+use socket2::SockRef;
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsStream;
 
 use crate::endpoint::Endpoint;
+use crate::listen;
 use crate::spoken::Spoken;
 use crate::tls::{Offer, WorkerTls};
 use crate::transport::Transport;
@@ -21,6 +23,7 @@ pub(crate) async fn dial(
 ) -> io::Result<(Transport, Spoken)> {
     let stream = open(endpoint).await?;
     stream.set_nodelay(true)?;
+    listen::keep_alive(&SockRef::from(&stream))?;
     match endpoint.url.scheme() {
         Scheme::Http => Ok((Transport::Plain(stream), Spoken::Http1)),
         Scheme::H2c => Ok((Transport::Plain(stream), Spoken::Http2)),

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use headwater_placement::{At, WorkerId};
+use headwater_placement::WorkerId;
 use hyper::Uri;
 use hyper::header::HeaderValue;
 use hyper::http::uri::PathAndQuery;
@@ -39,7 +39,10 @@ pub(crate) struct Endpoint {
     suspected: AtomicBool,
     /// It said lately that it has enough.
     pressed: AtomicBool,
-    answered_at: AtomicU64,
+    /// Counts signs of life: heads and parts of answers, and what it says of itself.
+    signs: AtomicU64,
+    /// It is down, as its roster knows.
+    down: AtomicBool,
 }
 
 impl Endpoint {
@@ -63,7 +66,8 @@ impl Endpoint {
             cut: AtomicBool::new(false),
             suspected: AtomicBool::new(false),
             pressed: AtomicBool::new(false),
-            answered_at: AtomicU64::new(0),
+            signs: AtomicU64::new(0),
+            down: AtomicBool::new(false),
         }
     }
 
@@ -90,9 +94,10 @@ impl Endpoint {
         self.removed.load(Relaxed)
     }
 
-    /// It answered, whatever it said.
-    pub(crate) fn answered(&self, at: At) {
-        self.answered_at.store(at.micros(), Relaxed);
+    /// Something came of it, whatever it was. One lost count among several threads changes nothing.
+    pub(crate) fn lives(&self) {
+        self.signs
+            .store(self.signs.load(Relaxed).wrapping_add(1), Relaxed);
         if self.failures.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
         }
@@ -139,8 +144,17 @@ impl Endpoint {
         self.suspected.store(suspected, Relaxed);
     }
 
-    pub(crate) fn answered_at(&self) -> At {
-        At::from_micros(self.answered_at.load(Relaxed))
+    pub(crate) fn signs(&self) -> u64 {
+        self.signs.load(Relaxed)
+    }
+
+    /// Notes whether it is down.
+    pub(crate) fn sink(&self, down: bool) {
+        self.down.store(down, Relaxed);
+    }
+
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.load(Relaxed)
     }
 
     /// It failed once more; gives how many times in a row.

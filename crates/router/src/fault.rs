@@ -21,6 +21,10 @@ pub(crate) enum Fault {
     Garbled,
     /// No answer began in the time that there is for it.
     Late,
+    /// The worker was found to be down while its answer was waited for.
+    Lost,
+    /// This process can open no more connections.
+    Exhausted,
     /// The client's own body broke off.
     ClientBody,
     /// The client's body is larger than allowed.
@@ -60,11 +64,22 @@ pub(crate) enum Again {
     Elsewhere,
 }
 
+/// What a system says that has no descriptor, no port or no memory for another connection: ENFILE,
+/// EMFILE and ENOBUFS, which the standard library has no names for.
+const NO_MORE: [i32; 3] = [23, 24, 105];
+
 impl Fault {
     /// The fault behind a connection that could not be made.
     pub(crate) fn of_connect(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::AddrNotAvailable => Self::Exhausted,
+            _ if error
+                .raw_os_error()
+                .is_some_and(|code| NO_MORE.contains(&code)) =>
+            {
+                Self::Exhausted
+            }
             _ => Self::Unreachable,
         }
     }
@@ -72,34 +87,33 @@ impl Fault {
     pub(crate) fn side(self) -> Side {
         match self {
             Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
-            Self::Closed | Self::Garbled | Self::Late => Side::Worker,
+            Self::Closed | Self::Garbled | Self::Late | Self::Lost => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
             Self::Host | Self::Target | Self::Coding => Side::Client,
             Self::Expectation | Self::Upgrade => Side::Client,
-            Self::NoWorker(_) => Side::Ours,
+            Self::NoWorker(_) | Self::Exhausted => Side::Ours,
         }
     }
 
     pub(crate) fn again(self) -> Again {
         match self {
             Self::StaleConnection => Again::Here,
-            Self::Refused | Self::Unreachable | Self::Closed | Self::Garbled | Self::Late => {
-                Again::Elsewhere
-            }
+            Self::Refused | Self::Unreachable | Self::Closed | Self::Garbled => Again::Elsewhere,
+            Self::Late | Self::Lost => Again::Elsewhere,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
             Self::Host | Self::Target | Self::Coding => Again::Never,
             Self::Expectation | Self::Upgrade => Again::Never,
-            Self::NoWorker(_) => Again::Never,
+            Self::NoWorker(_) | Self::Exhausted => Again::Never,
         }
     }
 
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Self::Refused | Self::NoWorker(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Refused | Self::NoWorker(_) | Self::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreachable | Self::StaleConnection | Self::Closed | Self::Garbled => {
                 StatusCode::BAD_GATEWAY
             }
-            Self::Late => StatusCode::GATEWAY_TIMEOUT,
+            Self::Late | Self::Lost => StatusCode::GATEWAY_TIMEOUT,
             Self::ClientBody | Self::Ambiguous | Self::Host | Self::Target => {
                 StatusCode::BAD_REQUEST
             }
@@ -132,6 +146,8 @@ impl Fault {
             Self::Closed => "worker_closed",
             Self::Garbled => "worker_garbled",
             Self::Late => "worker_late",
+            Self::Lost => "worker_lost",
+            Self::Exhausted => "router_exhausted",
             Self::ClientBody => "client_body",
             Self::TooLarge => "body_too_large",
             Self::SlowBody => "slow_body",
@@ -154,6 +170,8 @@ impl Fault {
             }
             Self::Garbled => "the worker's answer was not HTTP",
             Self::Late => "the worker did not begin its answer in time; try again",
+            Self::Lost => "the worker was lost before it answered; try again",
+            Self::Exhausted => "this router can open no more connections; try again later",
             Self::ClientBody => "the request's body could not be read to its end",
             Self::TooLarge => "the request's body is larger than this router allows",
             Self::SlowBody => "the rest of the request's body did not come in time",
@@ -187,6 +205,8 @@ mod tests {
             Fault::Closed,
             Fault::Garbled,
             Fault::Late,
+            Fault::Lost,
+            Fault::Exhausted,
             Fault::ClientBody,
             Fault::TooLarge,
             Fault::SlowBody,
@@ -212,5 +232,8 @@ mod tests {
         let of = |kind: io::ErrorKind| Fault::of_connect(&io::Error::from(kind));
         assert_eq!(of(io::ErrorKind::ConnectionRefused), Fault::Refused);
         assert_eq!(of(io::ErrorKind::TimedOut), Fault::Unreachable);
+        // Too many open files: no worker's fault.
+        let ours = Fault::of_connect(&io::Error::from_raw_os_error(24));
+        assert_eq!((ours, ours.side()), (Fault::Exhausted, Side::Ours));
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use crate::breaker::Verdict;
     use crate::config::Config;
     use crate::held::Held;
-    use crate::member::{Health, Origin};
+    use crate::member::{Health, Origin, Process};
     use crate::shared::Place;
 
     #[derive(Clone, Debug)]
@@ -259,12 +259,14 @@ mod tests {
                 Step::Call => self.call().await,
                 Step::Die(index) => {
                     if let Some(endpoint) = endpoint(index) {
-                        self.shared.set_health(endpoint, Health::Down, "test");
+                        self.shared
+                            .set_health(endpoint, Health::Down, Process::Gone, "test");
                     }
                 }
                 Step::Rise(index) => {
                     if let Some(endpoint) = endpoint(index) {
-                        self.shared.set_health(endpoint, Health::Up, "test");
+                        self.shared
+                            .set_health(endpoint, Health::Up, Process::AsBefore, "test");
                     }
                 }
                 Step::Break(index) => {

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 const BACKLOG: i32 = 4_096;
 
@@ -48,9 +49,21 @@ fn open(address: SocketAddr, port: Port) -> io::Result<TcpListener> {
     #[cfg(unix)]
     socket.set_reuse_port(port == Port::Shared)?;
     socket.set_nonblocking(true)?;
+    // Accepted connections inherit it.
+    keep_alive(&socket)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Has the system ask the other side of a silent connection now and then whether it is still there:
+/// a host that vanishes says no word, and who waits for it would wait for ever.
+pub(crate) fn keep_alive(socket: &Socket) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new()
+        .with_time(Duration::from_secs(30))
+        .with_interval(Duration::from_secs(10))
+        .with_retries(3);
+    socket.set_tcp_keepalive(&keepalive)
 }
 
 #[cfg(test)]

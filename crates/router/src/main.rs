@@ -12,7 +12,8 @@ use clap::Parser;
 use headwater_router::Router;
 use tracing_subscriber::EnvFilter;
 
-use command::{Command, Files, Origin};
+use command::{Command, Files};
+use signals::Signals;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -46,6 +47,16 @@ fn run(command: Command) -> anyhow::Result<()> {
         println!("{} is fine: {summary}", origin.name());
         return Ok(());
     }
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime of the main thread")?;
+    // Before anybody can know that it is there: who asks it to stop at once is obeyed, too.
+    let signals = runtime.block_on(async { Signals::catch() });
+    let signals = signals.context("cannot follow signals")?;
     let router = Router::bind(config)?;
     let admin = match router.admin_addr() {
         Some(address) => format!("admin on http://{address}"),
@@ -55,18 +66,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         "headwater-router: listening on http://{}, {admin} ({summary})",
         router.local_addr()
     );
-    serve(router, &origin)
-}
-
-fn serve(router: Router, origin: &Origin) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime of the main thread")?;
-    runtime.block_on(async {
-        let stop = signals::until_stop(router.handle(), origin.clone())
-            .context("cannot follow signals")?;
-        router.run(stop).await?;
-        Ok(())
-    })
+    let stop = signals::until_stop(signals, router.handle(), origin);
+    runtime.block_on(router.run(stop))?;
+    Ok(())
 }

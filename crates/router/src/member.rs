@@ -50,6 +50,15 @@ pub(crate) enum Health {
     Down,
 }
 
+/// What the finding about a worker's health says of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Process {
+    /// Nobody listens: it has ended, and its cache with it.
+    Gone,
+    /// It may be the same as before.
+    AsBefore,
+}
+
 /// The latest scrape that could be read.
 pub(crate) struct Scrape {
     pub(crate) at: At,

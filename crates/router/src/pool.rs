@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::channel::Channel;
+use crate::channel::{Channel, SharedLine};
 use crate::come::Arena;
 use crate::endpoint::Endpoint;
 use crate::fault::Fault;
@@ -72,8 +72,13 @@ impl Pool {
     fn pop(&self, serial: u64) -> Option<Channel> {
         let mut pool = self.idle.borrow_mut();
         let idle = pool.get_mut(&serial)?;
-        if let Some(channel) = idle.last().and_then(|kept| kept.channel.share()) {
+        let with_room = idle.iter().rev().find(|kept| kept.channel.has_room());
+        if let Some(channel) = with_room.and_then(|kept| kept.channel.share()) {
             return Some(channel);
+        }
+        if idle.last().is_some_and(|kept| kept.channel.is_shared()) {
+            // All are full: another connection.
+            return None;
         }
         let latest = idle.pop()?;
         if self.sweeps.get() - latest.since < IDLE_SWEEPS {
@@ -101,6 +106,13 @@ impl Pool {
                 channel,
                 since: self.sweeps.get(),
             });
+        }
+    }
+
+    /// Keeps a shared connection no longer; what goes on in it goes on.
+    pub(crate) fn discard(&self, endpoint: &Endpoint, line: &SharedLine) {
+        if let Some(idle) = self.idle.borrow_mut().get_mut(&endpoint.serial) {
+            idle.retain(|kept| !kept.channel.is_in(line));
         }
     }
 

@@ -1,5 +1,6 @@
 //! One request from its head to the head of its answer: key, decision, exchange, retry.
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ use crate::headers;
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
 use crate::load_header::{self, Asked};
-use crate::member::Health;
+use crate::member::{Health, Process};
 use crate::model_pool::PoolId;
 use crate::pool::Pool;
 use crate::relay::{Answer, Download, Relay, Tail};
@@ -43,6 +44,8 @@ pub(crate) struct Proxy {
     pub(crate) pool: Rc<Pool>,
     /// Tells the thread that a request is held.
     pub(crate) somebody_waits: Notify,
+    /// Tells those who wait for an answer that a worker was found to be down.
+    pub(crate) worker_lost: Notify,
 }
 
 /// A worker's answer: its head, and the body on its way.
@@ -254,9 +257,19 @@ impl Proxy {
         endpoint: &Endpoint,
         outgoing: &Outgoing,
     ) -> Result<(response::Parts, AnswerBody), Fault> {
+        let line = channel.shared_line();
         let sent = channel.send(&outgoing.head, &outgoing.upload, endpoint, connection);
-        let (mut head, body) = self.in_time(sent).await??;
-        endpoint.answered(self.shared.now());
+        let answer = self.unless_lost(endpoint, &outgoing.upload, sent);
+        let answer = self.in_time(&outgoing.upload, answer).await;
+        let answer = answer.and_then(|answer| answer).and_then(|answer| answer);
+        if matches!(answer, Err(Fault::Late | Fault::Lost))
+            && let Some(line) = &line
+        {
+            // Whoever comes next should not wait in the same connection.
+            self.pool.discard(endpoint, line);
+        }
+        let (mut head, body) = answer?;
+        endpoint.lives();
         if let Some(asked) = outgoing.asked
             && let Some(load) = load_header::take(&mut head.headers, asked)
         {
@@ -265,14 +278,49 @@ impl Proxy {
         Ok((head, body))
     }
 
-    /// Waits for the head of an answer, for as long as is allowed.
-    async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Result<T, Fault> {
-        match self.shared.config.retry.first_byte_ms {
-            Some(ms) => {
-                let most = Duration::from_millis(ms);
-                timeout(most, answer).await.map_err(|_| Fault::Late)
+    /// Waits for the head of an answer, for as long as is allowed. The time begins anew as long as
+    /// the client owes a part of its body: that is not the worker's fault.
+    async fn in_time<T>(
+        &self,
+        upload: &Upload,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let Some(ms) = self.shared.config.retry.first_byte_ms else {
+            return Ok(answer.await);
+        };
+        let mut answer = pin!(answer);
+        loop {
+            let had_all = upload.is_complete();
+            match timeout(Duration::from_millis(ms), &mut answer).await {
+                Ok(answer) => return Ok(answer),
+                Err(_) if !had_all => {}
+                Err(_) => return Err(Fault::Late),
             }
-            None => Ok(answer.await),
+        }
+    }
+
+    /// Waits for the head of an answer, unless its worker is found to be down and another one
+    /// could get the request.
+    async fn unless_lost<T>(
+        &self,
+        endpoint: &Endpoint,
+        upload: &Upload,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let mut answer = pin!(answer);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return Ok(answer),
+                () = self.worker_lost.notified() => {
+                    let lost = endpoint.is_down()
+                        && upload.can_repeat()
+                        && self.shared.roster(endpoint.pool).has_other_than(endpoint);
+                    if lost {
+                        return Err(Fault::Lost);
+                    }
+                }
+            }
         }
     }
 
@@ -313,9 +361,11 @@ impl Proxy {
         self.shared.counters.upstream_errors.add(fault.as_str());
         match fault {
             // Nobody listens there: the process is gone, and asking again changes nothing.
-            Fault::Refused => self
-                .shared
-                .set_health(endpoint, Health::Down, fault.as_str()),
+            Fault::Refused => {
+                let why = fault.as_str();
+                self.shared
+                    .set_health(endpoint, Health::Down, Process::Gone, why);
+            }
             Fault::Unreachable | Fault::Closed | Fault::Garbled | Fault::Late => {
                 self.learn(endpoint, Verdict::Failed, fault.as_str());
             }

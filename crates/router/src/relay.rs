@@ -167,6 +167,7 @@ impl Relay {
         match &polled {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(frame))) => {
+                self.endpoint.lives();
                 let ended = body.is_end_stream();
                 if let Some(tail) = &mut self.tail
                     && let Some(data) = frame.data_ref()

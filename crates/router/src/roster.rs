@@ -19,7 +19,7 @@ use crate::error::RouterError;
 use crate::held::{Asked, Waiter, Waiters};
 use crate::hottest::{HotPrefix, Hottest};
 use crate::load_header::Load;
-use crate::member::{Health, Member, Scrape};
+use crate::member::{Health, Member, Process, Scrape};
 use crate::model_pool::PoolId;
 
 /// Placement's fleet, and beside it what only the router needs to know of each worker.
@@ -170,7 +170,13 @@ impl Roster {
     }
 
     /// Notes what was found out about a worker; gives whether that was news.
-    pub(crate) fn set_health(&mut self, at: At, endpoint: &Endpoint, health: Health) -> bool {
+    pub(crate) fn set_health(
+        &mut self,
+        at: At,
+        endpoint: &Endpoint,
+        health: Health,
+        process: Process,
+    ) -> bool {
         self.change(at, endpoint, |member| {
             let news = member.health != health;
             // A process that is gone took its cache with it. Where the engine tells when it
@@ -179,12 +185,26 @@ impl Roster {
                 .scrape
                 .as_ref()
                 .is_some_and(|s| s.reading.started.is_some());
-            if news && health == Health::Down && !told {
+            if news && process == Process::Gone && !told {
                 member.generation = member.generation.after_restart();
             }
             member.health = health;
+            member.endpoint.sink(health == Health::Down);
             news
         })
+    }
+
+    /// Whether this router has requests there.
+    pub(crate) fn is_busy(&self, endpoint: &Endpoint) -> bool {
+        let view = self.fleet.worker(endpoint.id);
+        view.is_some_and(|view| view.in_flight > 0)
+    }
+
+    /// Whether another worker could get a request that is at this one.
+    pub(crate) fn has_other_than(&self, endpoint: &Endpoint) -> bool {
+        let usable = |m: &Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
+        let mut others = self.members.values();
+        others.any(|m| m.endpoint.serial != endpoint.serial && usable(m))
     }
 
     /// Learns from a scrape.

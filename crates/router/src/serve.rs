@@ -56,6 +56,7 @@ pub(crate) fn run(
             pool: Rc::new(Pool::new(Arc::clone(&shared))),
             shared,
             somebody_waits: Notify::new(),
+            worker_lost: Notify::new(),
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
@@ -197,9 +198,14 @@ impl Thread {
         };
         let mut clock = interval(TICK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut downfalls = 0;
         loop {
             clock.tick().await;
             self.tick.set(self.tick.get() + 1);
+            let now = self.proxy.shared.downfalls();
+            if std::mem::replace(&mut downfalls, now) != now {
+                self.proxy.worker_lost.notify_waiters();
+            }
             for client in self.clients.borrow().values() {
                 client.judge(patience);
             }

@@ -19,7 +19,7 @@ use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
 use crate::load_header::Load;
-use crate::member::{Arrival, Health, Origin};
+use crate::member::{Arrival, Health, Origin, Process};
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
@@ -53,6 +53,8 @@ pub(crate) struct Shared {
     draining: AtomicBool,
     /// The time for streams to finish is over.
     over: AtomicBool,
+    /// Counts the times that a worker was found to be down.
+    downfalls: AtomicU64,
     /// There may be workers whose breaker is not closed.
     suspects: AtomicBool,
     pools: Vec<ModelPool>,
@@ -84,6 +86,7 @@ impl Shared {
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            downfalls: AtomicU64::new(0),
             suspects: AtomicBool::new(false),
             pools: ModelPool::of_config(&config)?,
             sources: Sources::default(),
@@ -194,13 +197,25 @@ impl Shared {
     }
 
     /// Notes how a worker is; logs when that is news.
-    pub(crate) fn set_health(&self, endpoint: &Endpoint, health: Health, why: &'static str) {
+    pub(crate) fn set_health(
+        &self,
+        endpoint: &Endpoint,
+        health: Health,
+        process: Process,
+        why: &'static str,
+    ) {
         let at = self.now();
-        if !self.roster(endpoint.pool).set_health(at, endpoint, health) {
+        let mut roster = self.roster(endpoint.pool);
+        let news = roster.set_health(at, endpoint, health, process);
+        drop(roster);
+        if !news {
             return;
         }
         match health {
-            Health::Down => tracing::warn!(worker = endpoint.name, why, "worker is down"),
+            Health::Down => {
+                self.downfalls.fetch_add(1, Relaxed);
+                tracing::warn!(worker = endpoint.name, why, "worker is down");
+            }
             Health::Up | Health::Unknown => {
                 tracing::info!(worker = endpoint.name, why, "worker is up");
             }
@@ -253,8 +268,13 @@ impl Shared {
     /// Counts a failure of a worker; after enough in a row it is down.
     pub(crate) fn failed(&self, endpoint: &Endpoint, why: &'static str) {
         if endpoint.failed() >= self.config.health.failures {
-            self.set_health(endpoint, Health::Down, why);
+            self.set_health(endpoint, Health::Down, Process::AsBefore, why);
         }
+    }
+
+    /// How often a worker was found to be down so far.
+    pub(crate) fn downfalls(&self) -> u64 {
+        self.downfalls.load(Relaxed)
     }
 
     /// An answer told how its worker is.

@@ -4,22 +4,46 @@
 use std::io;
 
 use headwater_router::Handle;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
 use crate::command::{self, Origin};
 use crate::watched_file::{self, WatchedFile};
 
-/// Gives a future that completes when the process should stop, and reloads until then.
-pub(crate) fn until_stop(handle: Handle, origin: Origin) -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
+/// The signals that are followed. From when it is made none of them ends the process by itself.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    /// Begins to listen, within a runtime.
+    pub(crate) fn catch() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+/// Completes when the process should stop, and reloads until then.
+pub(crate) fn until_stop(
+    signals: Signals,
+    handle: Handle,
+    origin: Origin,
+) -> impl Future<Output = ()> {
+    let Signals {
+        mut terminate,
+        mut interrupt,
+        mut hang_up,
+    } = signals;
     let mut file = match &origin {
         Origin::File(path) => Some(WatchedFile::new(path)),
         Origin::Arguments => None,
     };
-    Ok(async move {
+    async move {
         let mut looks = tokio::time::interval(watched_file::INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -38,7 +62,7 @@ pub(crate) fn until_stop(handle: Handle, origin: Origin) -> io::Result<impl Futu
             }
         }
         tracing::info!("stopping: no new connections, streams may finish");
-    })
+    }
 }
 
 fn reload(handle: &Handle, origin: &Origin) {

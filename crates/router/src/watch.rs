@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use headwater_placement::At;
@@ -10,7 +10,7 @@ use hyper::StatusCode;
 
 use crate::endpoint::Endpoint;
 use crate::engines::Reading;
-use crate::member::Health;
+use crate::member::{Health, Process};
 use crate::probe::{NoAnswer, Probe};
 use crate::shared::Shared;
 
@@ -32,6 +32,7 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     loop {
         match scrape(&mut probe).await {
             Some(page) => {
+                endpoint.lives();
                 let at = shared.now();
                 let reading = Reading::of(&text_of(&page));
                 shared.roster(endpoint.pool).scraped(at, &endpoint, reading);
@@ -49,23 +50,41 @@ pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     let patience = Duration::from_millis(settings.timeout_ms);
     let mut probe = Probe::new(of, &settings.path, patience);
     let mut jitter = Jitter::new(&endpoint);
+    let busy = Duration::from_secs(settings.busy_seconds);
+    // Since when it has been silent, and shown no other sign of life.
+    let mut silent: Option<Instant> = None;
     loop {
-        let asked = shared.now();
+        let (asked, signs) = (Instant::now(), endpoint.signs());
         let found = match probe.ask(LARGEST_HEALTH).await {
             Ok((status, _)) => Finding::of_status(status),
             Err(why) => Finding::of_silence(why),
         };
+        let since = *silent.get_or_insert(asked);
+        if found != Finding::Silent || endpoint.signs() != signs {
+            silent = None;
+        }
+        let why = found.as_str();
         match found {
             Finding::Alive => {
-                endpoint.answered(shared.now());
-                shared.set_health(&endpoint, Health::Up, found.as_str());
+                endpoint.lives();
+                shared.set_health(&endpoint, Health::Up, Process::AsBefore, why);
             }
-            Finding::Declines | Finding::Refused => {
-                shared.set_health(&endpoint, Health::Down, found.as_str());
+            Finding::Declines => {
+                shared.set_health(&endpoint, Health::Down, Process::AsBefore, why);
             }
+            Finding::Refused => shared.set_health(&endpoint, Health::Down, Process::Gone, why),
             // Too busy for this question, but not for its work.
-            Finding::Silent if endpoint.answered_at() > asked => {}
-            Finding::Silent | Finding::Failing => shared.failed(&endpoint, found.as_str()),
+            Finding::Silent if silent.is_none() => {}
+            // It may be at a long prompt of ours: others are preferred, and it is not dead.
+            Finding::Silent
+                if since.elapsed() < busy && shared.roster(endpoint.pool).is_busy(&endpoint) =>
+            {
+                if endpoint.failed() >= settings.failures {
+                    let until_next = patience + Duration::from_millis(2 * settings.interval_ms);
+                    shared.press(&endpoint, until_next);
+                }
+            }
+            Finding::Silent | Finding::Failing => shared.failed(&endpoint, why),
         }
         tokio::time::sleep(jitter.next(settings.interval_ms, shared.now())).await;
     }

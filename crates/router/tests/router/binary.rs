@@ -186,6 +186,21 @@ async fn terminate_lets_streams_finish_and_ends_well() {
     assert_eq!(status.unwrap().code(), Some(0));
 }
 
+#[tokio::test]
+async fn it_is_obeyed_from_its_first_line_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("router.yaml");
+    let worker = Worker::start().await;
+    write(&config, &[&worker]);
+    for _ in 0..8 {
+        let mut router = Program::start(&config);
+        router.signal("HUP");
+        router.signal("TERM");
+        let status = router.child.wait().unwrap();
+        assert_eq!(status.code(), Some(0), "{status}");
+    }
+}
+
 #[test]
 fn what_cannot_run_ends_with_2_and_says_why() {
     let folder = tempfile::tempdir().unwrap();

@@ -129,6 +129,22 @@ async fn an_answer_that_does_not_begin_in_time_is_had_elsewhere() {
 }
 
 #[tokio::test]
+async fn a_client_that_sends_slowly_makes_no_worker_late() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "retry: {first_byte_ms: 50}\n");
+    let mut client = Conn::to(router.address).await;
+    let text = request(&[("x-session-id", "1")], &"x".repeat(100));
+    let (first, rest) = text.split_at(text.len() - 10);
+    client.send(first).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    client.send(rest).await.unwrap();
+    let answer = soon("an answer", client.response()).await.unwrap();
+    assert_eq!(answer.status, 200);
+    let late = "headwater_upstream_errors_total{kind=\"worker_late\"}";
+    assert!(router.metric(late).await < 0.5);
+}
+
+#[tokio::test]
 async fn a_worker_that_has_enough_is_left_alone_for_a_while_and_used_if_all_have() {
     let (busy, free) = (Worker::start().await, Worker::start().await);
     let router = Running::start(&[&busy, &free], "policy: round_robin\n");

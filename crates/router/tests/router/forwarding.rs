@@ -146,6 +146,14 @@ async fn a_client_that_leaves_ends_the_request_at_the_worker() {
     drop(conn);
     until("a cancelled wait", || worker.left.load(SeqCst) == 1).await;
 
+    // Behind bytes that nobody has read its end does not show.
+    let mut conn = Conn::to(router.address).await;
+    let asked = request(&[], "{}");
+    conn.send(&format!("{asked}\r\n{asked}")).await.unwrap();
+    until("the request", || worker.requests() == 2).await;
+    drop(conn);
+    until("a cancelled wait", || worker.left.load(SeqCst) == 2).await;
+
     worker.does(Act::Stream);
     let mut conn = Conn::to(router.address).await;
     conn.send(&request(&[], "{}")).await.unwrap();
@@ -153,7 +161,7 @@ async fn a_client_that_leaves_ends_the_request_at_the_worker() {
     worker.events.add_permits(1);
     soon("an event", conn.chunk()).await.unwrap();
     drop(conn);
-    until("a cancelled stream", || worker.left.load(SeqCst) == 2).await;
+    until("a cancelled stream", || worker.left.load(SeqCst) == 3).await;
     soon("both counted, none in flight", async {
         loop {
             let waiting = router

@@ -22,7 +22,6 @@ mod pools;
 mod reports;
 mod schema;
 mod strict;
-#[expect(dead_code, reason = "the chaos run needs more of it")]
 mod support;
 mod telemetry;
 mod tls;

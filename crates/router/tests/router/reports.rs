@@ -144,6 +144,57 @@ async fn a_busy_worker_is_not_a_dead_one() {
     router.until_state(&worker, "ready").await;
 }
 
+/// Reported: an engine that answers nobody during a prefill of 20 s was taken for dead, and its
+/// cache for lost.
+#[tokio::test]
+async fn a_worker_at_a_long_prompt_of_ours_is_only_left_alone() {
+    let worker = Worker::start().await;
+    let settings =
+        "health: {interval_ms: 20, timeout_ms: 50, failures: 1}\nmetrics: {interval_ms: 20}\n";
+    let router = Running::start(&[&worker], settings);
+    router.until_state(&worker, "ready").await;
+    let tag = router.ask(&[], "{}").await.route().worker;
+    worker.does(Act::Paced(1, 600));
+    worker.is_idle.store(false, SeqCst);
+    worker.tells.store(false, SeqCst);
+    let mut waiting = Conn::to(router.address).await;
+    waiting.send(&request(&[], "{}")).await.unwrap();
+    router.until_state(&worker, "starting").await;
+    let answer = soon("the answer", waiting.response()).await.unwrap();
+    assert_eq!((answer.status, answer.route().worker), (200, tag));
+    // Nothing of ours is there now, and still nothing comes of it.
+    router.until_state(&worker, "down").await;
+}
+
+#[tokio::test]
+async fn who_waits_at_a_worker_that_is_lost_is_answered_by_another() {
+    let (hung, good) = (Worker::start().await, Worker::start().await);
+    let settings = "health: {interval_ms: 20, timeout_ms: 50, failures: 1, busy_seconds: 1}\nmetrics: {interval_ms: 20}\n";
+    let router = Running::start(&[&hung, &good], settings);
+    hung.does(Act::Hang);
+    let mut waiting = Vec::new();
+    while hung.requests() < 2 {
+        let mut conn = Conn::to(router.address).await;
+        let key = waiting.len().to_string();
+        let headers = [("x-session-id", key.as_str())];
+        let before = hung.requests() + good.requests();
+        conn.send(&request(&headers, "{}")).await.unwrap();
+        until("the request", || hung.requests() + good.requests() > before).await;
+        waiting.push(conn);
+    }
+    hung.is_idle.store(false, SeqCst);
+    hung.tells.store(false, SeqCst);
+    for conn in &mut waiting {
+        let answer = soon("an answer", conn.response()).await.unwrap();
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, good.address.to_string().as_str())
+        );
+    }
+    let lost = "headwater_retries_total{cause=\"worker_lost\"}";
+    assert!(router.metric(lost).await > 1.5);
+}
+
 /// Reported: after a reload the old list was checked, or nothing at all.
 #[tokio::test]
 async fn health_checks_follow_a_reload() {

@@ -142,6 +142,38 @@ async fn a_worker_that_speaks_http2_only_is_asked_for_its_health_and_load_in_it(
 }
 
 #[tokio::test]
+async fn a_connection_that_is_full_makes_nobody_wait() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let answer = service_fn(|request: Request<Incoming>| async move {
+                if request.uri().path() == "/v1/chat/completions" {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, Infallible>(Response::new("fine".to_owned()))
+            });
+            let mut http2 = http2::Builder::new(TokioExecutor::new());
+            http2.max_concurrent_streams(1);
+            tokio::spawn(http2.serve_connection(TokioIo::new(stream), answer));
+        }
+    });
+    let router = Running::before(&[format!("h2c://{address}")], "");
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        let mut conn = Conn::to(router.address).await;
+        conn.send(&request(&[], "{}")).await.unwrap();
+        waiting.push(conn);
+        let mut other = Conn::to(router.address).await;
+        let asked = request(&[], "{}").replace("/v1/chat/completions", "/quick");
+        other.send(&asked).await.unwrap();
+        let answer = soon("an answer", other.response()).await.unwrap();
+        assert_eq!((answer.status, answer.text()), (200, "fine"));
+    }
+}
+
+#[tokio::test]
 async fn traces_go_through_tls_to_a_collector_that_can_prove_who_it_is() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_certificates(folder.path());
