@@ -1,11 +1,13 @@
 //! Who may use the admin port: anybody on loopback, holders of the token elsewhere.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode};
 
 use crate::admin_answer::{Answer, Refusal};
@@ -99,7 +101,12 @@ impl Access {
         let probe = matches!(path, "/healthz" | "/readyz");
         match self {
             _ if probe => Ok(()),
-            Self::Open => Ok(()),
+            Self::Open if names_this_machine(headers) => Ok(()),
+            Self::Open => {
+                let hint = "ask by address or as `localhost`: a page of another site may have made its name stand for this machine";
+                let refusal = Refusal::new(StatusCode::FORBIDDEN, "foreign_host", hint);
+                Err(Box::new(refusal.into_answer()))
+            }
             Self::Watching if path == "/metrics" => Ok(()),
             Self::Watching => {
                 let hint = "others can reach this port: set `admin_token_file`, or let `admin` be on loopback";
@@ -134,6 +141,23 @@ fn is_from_another_site(headers: &HeaderMap) -> bool {
         .strip_prefix(b"http://")
         .or_else(|| origin.strip_prefix(b"https://"));
     own.is_none() || own != host
+}
+
+/// Whether a request asks for an address or for `localhost`. Any other name may be a web page's,
+/// which its owner lets stand for this machine so that a browser takes both for one site.
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else {
+        return true;
+    };
+    let host = host
+        .to_str()
+        .ok()
+        .and_then(|host| host.parse::<Authority>().ok());
+    let Some(host) = host else {
+        return false;
+    };
+    let name = host.host().trim_matches(['[', ']']);
+    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
 }
 
 #[cfg(test)]
@@ -187,6 +211,18 @@ mod tests {
             assert_eq!(allowed, expected, "{origin:?}");
         };
         check(None, true);
+        for (host, expected) in [
+            ("127.0.0.1:9080", true),
+            ("[::1]:9080", true),
+            ("LocalHost", true),
+            ("evil.example:9080", false),
+            ("a b", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            let allowed = Access::Open.check(&Method::GET, "/state", &headers);
+            assert_eq!(allowed.is_ok(), expected, "{host}");
+        }
         check(Some("http://127.0.0.1:9080"), true);
         check(Some("http://evil.example"), false);
         check(Some("null"), false);

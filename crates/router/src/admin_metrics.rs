@@ -8,7 +8,7 @@ use crate::counters::{
     Count, Counters, DECISION_BOUNDS_MICROS, FIRST_BYTE_BOUNDS_MICROS, HELD_BOUNDS_MICROS,
     Histogram, KEY_SOURCES,
 };
-use crate::engines::Signal;
+use crate::engines::{Reading, Signal};
 use crate::roster::Roster;
 use crate::shared::Shared;
 
@@ -165,6 +165,11 @@ fn workers(page: &mut Page, shared: &Shared) {
             }
         }
     }
+    page.family("pool_usable_workers", "gauge");
+    for pool in shared.pools() {
+        let usable = pool.roster().usable_workers() as u64;
+        page.labelled("pool_usable_workers", &[("pool", &pool.name)], usable);
+    }
     page.family("residency_entries", "gauge");
     let pools = shared.pools().iter();
     let residency: usize = pools.map(|pool| pool.roster().residency_len()).sum();
@@ -210,12 +215,16 @@ fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
             None,
             endpoint.scrape_errors.get() as f64,
         );
+        // Of a worker that never told anything, since it is known.
+        let told_at = member.scrape.as_ref().map_or(member.joined_at, |s| s.at);
+        let age = now.since(told_at).as_secs_f64();
+        add("worker_scrape_age_seconds", None, age);
+        let nothing = Reading::default();
+        let reading = member.scrape.as_ref().map_or(&nothing, |s| &s.reading);
+        for signal in reading.missing() {
+            add("worker_signal_missing", Some(signal.as_str()), 1.0);
+        }
         if let Some(scrape) = &member.scrape {
-            add(
-                "worker_scrape_age_seconds",
-                None,
-                now.since(scrape.at).as_secs_f64(),
-            );
             if let Some(kv_use) = scrape.reading.kv_use() {
                 add("worker_kv_use", None, kv_use);
             }
@@ -229,9 +238,6 @@ fn worker_rows(roster: &Roster, now: At) -> Vec<Row> {
                 if let Some(value) = scrape.reading.value(signal) {
                     add(family, None, value);
                 }
-            }
-            for signal in scrape.reading.missing() {
-                add("worker_signal_missing", Some(signal.as_str()), 1.0);
             }
         }
     }

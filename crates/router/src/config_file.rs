@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::config::{Config, WorkerConfig};
+use crate::config_place;
 use crate::config_value as value;
 use crate::config_whole;
 use crate::error::ConfigError;
@@ -15,13 +16,18 @@ use crate::worker_url::WorkerUrl;
 
 /// Reads a whole file.
 pub(crate) fn parse(yaml: &str, origin: &str) -> Result<Config, ConfigError> {
+    // Some editors begin a file with a mark of its encoding.
+    let yaml = yaml.strip_prefix('\u{feff}').unwrap_or(yaml);
     let document = serde_yaml::Deserializer::from_str(yaml);
     let config: Config = serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();
         ConfigError::of_file(origin, &path, error.inner())
     })?;
     match config_whole::problem(&config) {
-        Some((path, message)) => Err(ConfigError::of_path(origin, &path, message)),
+        Some((path, message)) => {
+            let position = config_place::position(yaml, &path);
+            Err(ConfigError::of_place(origin, &path, position, message))
+        }
         None => Ok(config),
     }
 }

@@ -24,8 +24,9 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
         let message = "this build cannot follow them; build with the feature `kv-events`";
         return Some(("kv_events".to_owned(), message.to_owned()));
     }
-    if let Some(problem) = of_itself(config) {
-        return Some(problem);
+    let problem = of_itself("", config.listen, &config.workers).or_else(|| of_numbers(config));
+    if problem.is_some() {
+        return problem;
     }
     let mut seen = Seen::default();
     of_placement("", &config.placement)
@@ -35,11 +36,42 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
 }
 
 /// A router that is its own worker would ask itself for ever.
-fn of_itself(config: &Config) -> Option<(String, String)> {
-    let mut workers = config.workers.iter();
-    let index = workers.position(|worker| is_itself(config.listen, &worker.url))?;
-    Some((format!("workers[{index}]"), ITSELF.to_owned()))
+fn of_itself(
+    place: &str,
+    listen: SocketAddr,
+    workers: &[WorkerConfig],
+) -> Option<(String, String)> {
+    let mut workers = workers.iter();
+    let index = workers.position(|worker| is_itself(listen, &worker.url))?;
+    Some((format!("{place}workers[{index}]"), ITSELF.to_owned()))
 }
+
+/// Numbers and addresses that do not go together.
+fn of_numbers(config: &Config) -> Option<(String, String)> {
+    let found = |path: &str, message: String| Some((path.to_owned(), message));
+    if config.admin == Some(config.listen) && config.listen.port() != 0 {
+        let message = "requests come in at this address; give the admin port another one";
+        return found("admin", message.to_owned());
+    }
+    let (first, most) = (config.breaker.open_ms, config.breaker.most_open_ms);
+    if first > most {
+        let message =
+            format!("`{first}` must not be more than `breaker.most_open_ms`, which is `{most}`");
+        return found("breaker.open_ms", message);
+    }
+    if config
+        .threads
+        .is_some_and(|threads| threads.get() > MOST_THREADS)
+    {
+        let message =
+            format!("at most {MOST_THREADS} threads can serve; one a processor is enough");
+        return found("threads", message);
+    }
+    None
+}
+
+/// More than any machine has processors, and fewer than would take all its memory.
+const MOST_THREADS: usize = 4_096;
 
 /// Whether a worker is the router that listens there, as far as its URL tells.
 pub(crate) fn is_itself(listen: SocketAddr, url: &WorkerUrl) -> bool {
@@ -68,6 +100,7 @@ fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {
         let found = placement
             .and_then(|placement| of_placement(&place, placement))
             .or_else(|| of_discover(&place, &pool.discover))
+            .or_else(|| of_itself(&place, config.listen, &pool.workers))
             .or_else(|| seen.add(&place, &pool.workers));
         if found.is_some() {
             return found;

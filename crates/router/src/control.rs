@@ -58,10 +58,13 @@ async fn remember(shared: Arc<Shared>) {
 async fn follow_certificate(shared: Arc<Shared>) {
     /// Certificates are renewed weeks before they end.
     const LOOK: Duration = Duration::from_secs(2);
+    // Files that could not be used: tried on, and complained of once.
+    let mut unusable = None;
     while let Some(certificate) = &shared.certificate {
         tokio::time::sleep(LOOK).await;
-        if certificate.has_changed() {
-            shared.reload_certificate();
+        let stamps = certificate.stamps();
+        if certificate.has_changed() && unusable != Some(stamps) {
+            unusable = (!shared.reload_certificate()).then_some(stamps);
         }
     }
 }

@@ -83,6 +83,8 @@ const CACHE_SIZES: [(&str, &str, &str); 2] = [
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
     rows: [Option<f64>; NAMES.len()],
+    /// How many samples made each: ranks write one each.
+    samples: [u16; NAMES.len()],
     /// When the process began, in whole seconds since 1970.
     pub(crate) started: Option<u64>,
     cache_tokens: Option<u64>,
@@ -93,6 +95,8 @@ impl Reading {
     /// of shares the highest counts.
     pub(crate) fn of(text: &str) -> Self {
         let mut reading = Self::default();
+        // As a page spells a name first: two spellings of one name are not two ranks.
+        let mut spelled = [None; NAMES.len()];
         for sample in samples_called(text, is_known) {
             reading.add_cache_size(&sample);
             if !sample.value.is_finite() || sample.value < 0.0 {
@@ -101,7 +105,11 @@ impl Reading {
             let row = NAMES
                 .iter()
                 .position(|(_, name)| is_called(sample.name, name));
-            if let Some(row) = row {
+            let Some((row, spelled)) = row.and_then(|row| Some((row, spelled.get_mut(row)?)))
+            else {
+                continue;
+            };
+            if *spelled.get_or_insert(sample.name) == sample.name {
                 reading.add(row, sample.value);
             }
         }
@@ -113,6 +121,9 @@ impl Reading {
         let (Some(slot), Some((signal, _))) = (self.rows.get_mut(row), NAMES.get(row)) else {
             return;
         };
+        if let Some(samples) = self.samples.get_mut(row) {
+            *samples = samples.saturating_add(1);
+        }
         let so_far = slot.unwrap_or(0.0);
         *slot = Some(match signal {
             Signal::KvUse | Signal::Started => value.max(so_far),
@@ -148,10 +159,12 @@ impl Reading {
             .and_then(|n| u32::try_from(n).ok())
     }
 
-    /// KV use, 0..=1. Whatever lies outside was not a share, and is unknown.
+    /// KV use, 0..=1. Whatever lies outside was not a share, and is unknown, but for what rounding
+    /// puts above a whole.
     pub(crate) fn kv_use(&self) -> Option<f64> {
         self.value(Signal::KvUse)
-            .filter(|share| (0.0..=1.0).contains(share))
+            .filter(|share| (0.0..=1.01).contains(share))
+            .map(|share| share.min(1.0))
     }
 
     /// Tokens that the prefix cache holds.
@@ -168,22 +181,28 @@ impl Reading {
         whole(asked - hits)
     }
 
-    /// Whether a counter went backwards, which only a new process does.
+    /// Whether a counter went backwards, which only a new process does; a rank that is missing
+    /// from a page is none.
     pub(crate) fn restarted_since(&self, before: &Self) -> bool {
-        [Signal::PromptTokens, Signal::PrefixQueries]
-            .iter()
-            .any(|signal| {
-                let values = (self.value(*signal), before.value(*signal));
-                matches!(values, (Some(now), Some(then)) if now < then)
+        let counts =
+            |signal: &Signal| matches!(signal, Signal::PromptTokens | Signal::PrefixQueries);
+        let rows = NAMES.iter().zip(self.rows.iter().zip(&before.rows));
+        let samples = self.samples.iter().zip(&before.samples);
+        rows.zip(samples)
+            .any(|(((signal, _), values), (now, then))| {
+                counts(signal)
+                    && now == then
+                    && matches!(values, (Some(now), Some(then)) if now < then)
             })
     }
 
-    /// Which signals are there, for people who wonder why a watermark does nothing.
+    /// Which signals placement does without, for people who wonder why a watermark does nothing.
     pub(crate) fn missing(&self) -> impl Iterator<Item = Signal> {
         let wanted = [Signal::Running, Signal::Waiting, Signal::KvUse];
-        wanted
-            .into_iter()
-            .filter(|signal| self.value(*signal).is_none())
+        wanted.into_iter().filter(|signal| match signal {
+            Signal::KvUse => self.kv_use().is_none(),
+            _ => self.count(*signal).is_none(),
+        })
     }
 }
 
@@ -295,6 +314,9 @@ mod tests {
             None,
             None,
         );
+        check("vllm:kv_cache_usage_perc 1.0000001", None, None, Some(1.0));
+        let unusable = "vllm:num_requests_running 1e20\nvllm:num_requests_waiting 5e9\nvllm:kv_cache_usage_perc 97";
+        assert_eq!(Reading::of(unusable).missing().count(), 3);
         let missing: Vec<&str> = Reading::of("vllm:num_requests_running 0")
             .missing()
             .map(Signal::as_str)
@@ -320,6 +342,13 @@ mod tests {
             Some(1_764_468_000)
         );
         let (few, many) = (at("vllm:prompt_tokens_total 5"), at("vllm:prompt_tokens 9"));
+        // One rank is missing; and one name in two spellings is one rank.
+        let ranks = at(
+            "vllm:prompt_tokens_total{engine=\"0\"} 5\nvllm:prompt_tokens_total{engine=\"1\"} 5",
+        );
+        assert!(!few.restarted_since(&ranks));
+        let twice = at("sglang:prompt_tokens 5\nsglang_prompt_tokens_total 5");
+        assert_eq!(twice.value(Signal::PromptTokens), Some(5.0));
         assert!(few.restarted_since(&many));
         assert!(!many.restarted_since(&few));
         assert!(!at("").restarted_since(&many));

@@ -38,19 +38,23 @@ impl ConfigError {
         }
     }
 
-    pub(crate) fn of_path(origin: &str, path: &str, message: String) -> Self {
+    pub(crate) fn of_place(
+        origin: &str,
+        path: &str,
+        position: Option<(usize, usize)>,
+        message: String,
+    ) -> Self {
         Self {
             path: path.to_owned(),
+            position,
             ..Self::of_argument(origin, message)
         }
     }
 
     pub(crate) fn of_file(origin: &str, path: &str, error: &serde_yaml::Error) -> Self {
         let path = if path == "." { "" } else { path };
-        Self {
-            position: error.location().map(|at| (at.line(), at.column())),
-            ..Self::of_path(origin, path, message_alone(&error.to_string()))
-        }
+        let position = error.location().map(|at| (at.line(), at.column()));
+        Self::of_place(origin, path, position, message_alone(&error.to_string()))
     }
 }
 

@@ -101,12 +101,15 @@ mod config;
 mod config_failure;
 mod config_file;
 mod config_limits;
+mod config_place;
 mod config_placement;
 mod config_pool;
 mod config_telemetry;
 mod config_value;
 mod config_whole;
 mod error;
+#[cfg(unix)]
+pub mod file_stamp;
 mod listen;
 mod worker_url;
 

@@ -20,6 +20,7 @@ pub(crate) struct Member {
     /// Until when others are preferred: it said that it has enough.
     pub(crate) pressed_until: Option<At>,
     pub(crate) scrape: Option<Scrape>,
+    pub(crate) joined_at: At,
     pub(crate) generation: Generation,
     pub(crate) tag: RouteTag,
 }

@@ -217,7 +217,9 @@ impl Roster {
             kv_use: reading.kv_use(),
             cache_tokens: reading.cache_tokens(),
         };
+        let mut is_known = false;
         self.change(at, endpoint, |member| {
+            is_known = true;
             let before = member.scrape.as_ref().map(|scrape| &scrape.reading);
             if let Some(seconds) = reading.started {
                 member.generation = Generation::started(seconds);
@@ -227,15 +229,23 @@ impl Roster {
             member.scrape = Some(Scrape { at, reading });
             true
         });
-        let worker = endpoint.id;
-        self.observe(at, &Event::Reported { worker, report });
+        if is_known {
+            let worker = endpoint.id;
+            self.observe(at, &Event::Reported { worker, report });
+        }
     }
 
     /// Learns from what an answer told; what it did not tell is as the last scrape had it.
     pub(crate) fn told_load(&mut self, at: At, endpoint: &Endpoint, load: Load) {
         let worker = endpoint.id;
-        let member = self.members.get(&worker);
-        let scrape = member.and_then(|member| member.scrape.as_ref());
+        let same = |member: &&Member| member.endpoint.serial == endpoint.serial;
+        let Some(member) = self.members.get(&worker).filter(same) else {
+            return;
+        };
+        // What an old scrape said is unknown by now, and no answer makes it known again.
+        let stale_after = self.fleet.settings().stale_after;
+        let fresh = |scrape: &&Scrape| at.since(scrape.at) < stale_after;
+        let scrape = member.scrape.as_ref().filter(fresh);
         let reading = scrape.map(|scrape| &scrape.reading);
         let last = |signal| reading.and_then(|reading| reading.count(signal));
         let report = Report {
@@ -321,7 +331,12 @@ impl Roster {
 
     /// Whether a request would find a worker.
     pub(crate) fn has_worker(&self) -> bool {
-        let usable = |m: &Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
-        self.members.values().any(usable)
+        self.usable_workers() > 0
+    }
+
+    /// How many workers a request could get.
+    pub(crate) fn usable_workers(&self) -> usize {
+        let usable = |m: &&Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
+        self.members.values().filter(usable).count()
     }
 }

@@ -284,17 +284,19 @@ impl Shared {
     }
 
     /// Reads the certificate's files again; one that cannot be used changes nothing.
-    pub(crate) fn reload_certificate(&self) {
-        let Some(certificate) = &self.certificate else {
-            return;
-        };
-        match certificate.reload() {
-            Ok(()) => tracing::info!("certificate read again"),
-            Err(error) => {
+    /// Gives whether clients see what they say.
+    pub(crate) fn reload_certificate(&self) -> bool {
+        let reloaded = self.certificate.as_ref().map(Certificate::reload);
+        match reloaded {
+            None => {}
+            Some(Ok(())) => tracing::info!("certificate read again"),
+            Some(Err(error)) => {
                 self.counters.reload_errors.add(1);
                 tracing::error!("certificate kept as it was: {error}");
+                return false;
             }
         }
+        true
     }
 
     /// From now on `/readyz` fails.

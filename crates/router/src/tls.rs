@@ -1,9 +1,8 @@
 //! TLS on both sides: the certificate that clients see, and what is believed of workers.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::SystemTime;
 
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -15,6 +14,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::config_limits::{TlsConfig, WorkerTlsConfig};
 use crate::error::RouterError;
+use crate::file_stamp::Stamp;
 
 /// The protocols within TLS, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -24,7 +24,8 @@ pub(crate) struct Certificate {
     files: TlsConfig,
     current: Arc<Current>,
     pub(crate) acceptor: TlsAcceptor,
-    seen: RwLock<Option<SystemTime>>,
+    /// The files that the certificate was read from.
+    loaded: RwLock<Stamps>,
 }
 
 struct Current(RwLock<Arc<CertifiedKey>>);
@@ -32,6 +33,7 @@ struct Current(RwLock<Arc<CertifiedKey>>);
 impl Certificate {
     /// Reads the files and checks that the key belongs to the certificate.
     pub(crate) fn read(files: &TlsConfig) -> Result<Self, RouterError> {
+        let loaded = RwLock::new(stamps(files));
         let key = certified_key(files)?;
         let current = Arc::new(Current(RwLock::new(key)));
         let mut config = ServerConfig::builder_with_provider(provider())
@@ -44,32 +46,40 @@ impl Certificate {
             files: files.clone(),
             current,
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            seen: RwLock::new(newest(files)),
+            loaded,
         })
     }
 
     /// Reads the files again; if they cannot be used, the old certificate stays.
     pub(crate) fn reload(&self) -> Result<(), RouterError> {
+        let now = self.stamps();
         let key = certified_key(&self.files)?;
         *self
             .current
             .0
             .write()
             .unwrap_or_else(PoisonError::into_inner) = key;
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = now;
         Ok(())
     }
 
-    /// Whether a file has another time than when this was asked last.
+    /// Whether the files are others than those that the certificate was read from. They may be so
+    /// for a while: whoever renews both moves one after the other.
     pub(crate) fn has_changed(&self) -> bool {
-        let now = newest(&self.files);
-        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *seen, now) != now
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        *loaded != self.stamps()
+    }
+
+    pub(crate) fn stamps(&self) -> Stamps {
+        stamps(&self.files)
     }
 }
 
-fn newest(files: &TlsConfig) -> Option<SystemTime> {
-    let time = |path: &PathBuf| std::fs::metadata(path).and_then(|m| m.modified()).ok();
-    time(&files.certificate).max(time(&files.key))
+/// The certificate's file and the key's.
+pub(crate) type Stamps = [Option<Stamp>; 2];
+
+fn stamps(files: &TlsConfig) -> Stamps {
+    [&files.certificate, &files.key].map(|path| Stamp::of(path))
 }
 
 fn certified_key(files: &TlsConfig) -> Result<Arc<CertifiedKey>, RouterError> {
@@ -209,5 +219,51 @@ fn file_error(setting: &'static str, path: &Path, problem: &dyn fmt::Display) ->
 fn tls_error(setting: &'static str, problem: &dyn fmt::Display) -> RouterError {
     RouterError::Tls {
         message: format!("`{setting}`: {problem}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rcgen::{CertifiedKey as Pair, generate_simple_self_signed};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_renewed_once_both_of_its_files_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = TlsConfig {
+            certificate: folder.path().join("cert.pem"),
+            key: folder.path().join("key.pem"),
+        };
+        let pair = || {
+            let Pair { cert, signing_key } =
+                generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+            (cert.pem(), signing_key.serialize_pem())
+        };
+        let write = |(certificate, key): (Option<&str>, Option<&str>)| {
+            let file = [(&files.certificate, certificate), (&files.key, key)];
+            for (path, text) in file.into_iter().filter_map(|(p, t)| Some((p, t?))) {
+                fs::write(path, text).unwrap();
+                // As old as the first ones, as `cp -p` may leave them.
+                let old = std::time::SystemTime::UNIX_EPOCH;
+                fs::File::open(path).unwrap().set_modified(old).unwrap();
+            }
+        };
+        let (old, new) = (pair(), pair());
+        write((Some(&old.0), Some(&old.1)));
+        let certificate = Certificate::read(&files).unwrap();
+        assert!(!certificate.has_changed());
+        fs::remove_file(&files.certificate).unwrap();
+        write((Some(&new.0), None));
+        let halfway = certificate.stamps();
+        assert!(certificate.has_changed() && certificate.reload().is_err());
+        assert!(certificate.has_changed(), "it is tried again");
+        fs::remove_file(&files.key).unwrap();
+        write((None, Some(&new.1)));
+        assert_ne!(certificate.stamps(), halfway);
+        assert!(certificate.has_changed() && certificate.reload().is_ok());
+        assert!(!certificate.has_changed());
     }
 }

@@ -3,9 +3,10 @@
 //! Looking costs one system call. Notifications of the kernel are about files, and what
 //! Kubernetes exchanges under a ConfigMap is a link two folders away.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use headwater_router::file_stamp::Stamp;
 
 /// How often to look.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -15,15 +16,6 @@ pub(crate) struct WatchedFile {
     path: PathBuf,
     read: Option<Stamp>,
     seen: Option<Stamp>,
-}
-
-/// What differs when a file was written to, replaced, or reached through another link.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    length: u64,
-    modified: (i64, i64),
 }
 
 impl WatchedFile {
@@ -55,19 +47,6 @@ impl WatchedFile {
         }
         self.read = now;
         true
-    }
-}
-
-impl Stamp {
-    /// Links are followed.
-    fn of(path: &Path) -> Option<Self> {
-        let file = std::fs::metadata(path).ok()?;
-        Some(Self {
-            device: file.dev(),
-            inode: file.ino(),
-            length: file.len(),
-            modified: (file.mtime(), file.mtime_nsec()),
-        })
     }
 }
 

@@ -84,6 +84,7 @@ impl Roster {
             breaker: Breaker::default(),
             pressed_until: None,
             scrape: None,
+            joined_at: at,
             generation: Generation::default(),
             tag: RouteTag::of(&config.name, 0),
         };

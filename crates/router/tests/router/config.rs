@@ -88,7 +88,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     );
     check(
         head,
-        "r.yaml: workers: there are no workers; list at least one, such as `http://127.0.0.1:8001`",
+        "r.yaml:1:1: workers: there are no workers; list at least one, such as `http://127.0.0.1:8001`",
     );
     check(
         &format!("{head}workers: [ftp://a:1]\n"),
@@ -100,7 +100,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     );
     check(
         "listen: 0.0.0.0:8080\nworkers: [http://a:1, http://127.0.0.1:8080]\n",
-        "r.yaml: workers[1]: this is where the router itself listens; give the engine's own port",
+        "r.yaml:2:23: workers[1]: this is where the router itself listens; give the engine's own port",
     );
     check(
         &format!("{head}workers:\n\t- http://a:1\n"),
@@ -120,7 +120,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     );
     check(
         &format!("{both}placement: {{low_watermark: 0.9}}\n"),
-        "r.yaml: placement.low_watermark: `0.9` must be less than `placement.high_watermark`, which is `0.85`",
+        "r.yaml:3:28: placement.low_watermark: `0.9` must be less than `placement.high_watermark`, which is `0.85`",
     );
 }
 
@@ -131,31 +131,31 @@ fn pools_and_discoveries_are_checked_as_a_whole() {
         |inside: &str| format!("{head}pools: [{{name: p, workers: [http://b:1], {inside}}}]");
     check(
         &pool("match: {}"),
-        "r.yaml: pools[0].match: the rule matches every request; give a `header` or a `path`",
+        "r.yaml:3:49: pools[0].match: the rule matches every request; give a `header` or a `path`",
     );
     check(
         &pool("match: {header: x-model}"),
-        "r.yaml: pools[0].match: the rule names a header without `values`; list them",
+        "r.yaml:3:49: pools[0].match: the rule names a header without `values`; list them",
     );
     check(
         &format!("{head}pools: [{{name: default, match: {{path: /a}}, workers: [http://b:1]}}]"),
-        "r.yaml: pools[0].name: the name `default` is taken; give each pool its own",
+        "r.yaml:3:16: pools[0].name: the name `default` is taken; give each pool its own",
     );
     check(
         &format!("{head}pools: [{{name: p, match: {{path: /a}}, workers: [http://a:1]}}]"),
-        "r.yaml: pools[0].workers[0]: another pool has it already; one pool may match several models",
+        "r.yaml:3:48: pools[0].workers[0]: another pool has it already; one pool may match several models",
     );
     check(
         &format!("{head}pools: [{{name: p, match: {{path: /a}}}}]"),
-        "r.yaml: pools[0].workers: there are no workers; list at least one, such as `http://127.0.0.1:8001`",
+        "r.yaml:3:9: pools[0].workers: there are no workers; list at least one, such as `http://127.0.0.1:8001`",
     );
     check(
         &format!("{head}discover: [{{dns: a}}]"),
-        "r.yaml: discover[0]: this discovery has addresses without a port; set `port`",
+        "r.yaml:3:12: discover[0]: this discovery has addresses without a port; set `port`",
     );
     check(
         &format!("{head}discover: [{{dns: a, srv: b, port: 1}}]"),
-        "r.yaml: discover[0]: this discovery must have exactly one of `dns`, `srv` and `service`",
+        "r.yaml:3:12: discover[0]: this discovery must have exactly one of `dns`, `srv` and `service`",
     );
     check(
         &format!("{head}discover: [{{srv: 'a b'}}]"),
