@@ -73,10 +73,15 @@ async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming
     if let Err(answer) = access.check(&head.method, path, &head.headers) {
         return *answer;
     }
+    // Balancers may ask for heads only; the engine leaves the rest away.
+    let method = match head.method {
+        Method::HEAD => &Method::GET,
+        ref method => method,
+    };
     let Some((_, methods)) = ROUTES.iter().find(|(known, _)| *known == path) else {
         return unknown_path();
     };
-    if !methods.contains(&head.method) {
+    if !methods.contains(method) {
         return wrong_method(methods);
     }
     let body = match Limited::new(body, LARGEST_BODY).collect().await {
@@ -84,7 +89,7 @@ async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming
         Err(_) => return Refusal::bad_request("the body is too long or broke off").into_answer(),
     };
     let query = head.uri.query().unwrap_or_default();
-    let changed = match (path, &head.method) {
+    let changed = match (path, method) {
         ("/", _) => Ok(status::page()),
         ("/events", _) => Ok(status_feed::answer(shared)),
         ("/metrics", _) => Ok(whole(PROMETHEUS, admin_metrics::text(shared))),

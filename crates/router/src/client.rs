@@ -270,6 +270,10 @@ impl ClientStream {
     /// Looks at bytes that came.
     fn look(&mut self, bytes: &[u8]) {
         if self.client.phase.get() == Phase::Idle {
+            if bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+                // Empty lines behind a request are no beginning of another one.
+                return;
+            }
             self.scan = HeadScan::default();
         }
         self.client.heard();

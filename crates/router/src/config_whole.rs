@@ -53,12 +53,6 @@ fn of_numbers(config: &Config) -> Option<(String, String)> {
         let message = "requests come in at this address; give the admin port another one";
         return found("admin", message.to_owned());
     }
-    let (first, most) = (config.breaker.open_ms, config.breaker.most_open_ms);
-    if first > most {
-        let message =
-            format!("`{first}` must not be more than `breaker.most_open_ms`, which is `{most}`");
-        return found("breaker.open_ms", message);
-    }
     if config
         .threads
         .is_some_and(|threads| threads.get() > MOST_THREADS)

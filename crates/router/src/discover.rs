@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,10 +50,11 @@ async fn follow(shared: Arc<Shared>, pool: PoolId, origin: Origin, config: Disco
     let resolver = Resolver::new(config.server);
     let name = config.name().to_owned();
     let mut known: Vec<WorkerConfig> = Vec::new();
+    let mut targets = Targets::default();
     let mut empty = 0;
     loop {
         let longest = Duration::from_secs(config.interval_seconds);
-        let again_in = match find(&resolver, &config).await {
+        let again_in = match find(&resolver, &config, &mut targets).await {
             Ok(found) => {
                 empty = if found.workers.is_empty() {
                     empty + 1
@@ -79,9 +81,13 @@ async fn follow(shared: Arc<Shared>, pool: PoolId, origin: Origin, config: Disco
     }
 }
 
-async fn find(resolver: &Resolver, config: &DiscoverConfig) -> io::Result<Found> {
+async fn find(
+    resolver: &Resolver,
+    config: &DiscoverConfig,
+    targets: &mut Targets,
+) -> io::Result<Found> {
     if let Some(name) = &config.srv {
-        return services(resolver, name).await;
+        return services(resolver, name, targets).await;
     }
     let (name, port) = (config.name(), config.port.map_or(80, u16::from));
     let answer = resolver.addresses(name).await?;
@@ -97,8 +103,51 @@ async fn find(resolver: &Resolver, config: &DiscoverConfig) -> io::Result<Found>
     })
 }
 
+/// What the hosts of services stood for last: one that cannot be looked up, or suddenly stands for
+/// nothing, is no reason to lose it, let alone the others.
+#[derive(Default)]
+struct Targets(BTreeMap<String, Target>);
+
+#[derive(Default)]
+struct Target {
+    addresses: Vec<IpAddr>,
+    /// How often it has stood for nothing since.
+    empty: u32,
+}
+
+impl Targets {
+    /// The addresses of a host, and how long they are good.
+    async fn addresses(
+        &mut self,
+        resolver: &Resolver,
+        host: &str,
+    ) -> (Vec<IpAddr>, Duration, Option<io::Error>) {
+        let found = resolver.addresses(&format!("{host}.")).await;
+        let target = self.0.entry(host.to_owned()).or_default();
+        match found {
+            Err(error) => (target.addresses.clone(), SHORTEST, Some(error)),
+            Ok(answer) => {
+                target.empty = match answer.records.is_empty() {
+                    true => target.empty + 1,
+                    false => 0,
+                };
+                if target.empty == 0 || target.empty >= EMPTY_ANSWERS {
+                    target.addresses = answer.records;
+                }
+                (target.addresses.clone(), answer.lifetime, None)
+            }
+        }
+    }
+
+    /// Forgets the hosts that no service has any more.
+    fn keep(&mut self, services: &[&Service]) {
+        let is_named = |host: &String| services.iter().any(|s| s.target == *host);
+        self.0.retain(|host, _| is_named(host));
+    }
+}
+
 /// The services of the first priority; their weights count relative to each other.
-async fn services(resolver: &Resolver, name: &str) -> io::Result<Found> {
+async fn services(resolver: &Resolver, name: &str, targets: &mut Targets) -> io::Result<Found> {
     let answer = resolver.services(name).await?;
     let mut again_in = answer.lifetime;
     let first = answer.records.iter().map(|s| s.priority).min();
@@ -106,12 +155,19 @@ async fn services(resolver: &Resolver, name: &str) -> io::Result<Found> {
     let services: Vec<&Service> = answer.records.iter().filter(of_first).collect();
     let weight = |s: &Service| f64::from(s.weight.max(1));
     let mean = services.iter().map(|s| weight(s)).sum::<f64>() / services.len().max(1) as f64;
+    targets.keep(&services);
     let mut workers = Vec::new();
+    let mut failure = None;
     for service in services {
-        let addresses = resolver.addresses(&format!("{}.", service.target)).await?;
-        again_in = again_in.min(addresses.lifetime);
-        let several = addresses.records.len() > 1;
-        for ip in addresses.records {
+        let host = service.target.as_str();
+        let (addresses, lifetime, failed) = targets.addresses(resolver, host).await;
+        again_in = again_in.min(lifetime);
+        if let Some(error) = failed {
+            tracing::warn!(host, %error, "lookup failed; this host stays as it is");
+            failure = Some(error);
+        }
+        let several = addresses.len() > 1;
+        for ip in addresses {
             let Ok(mut worker) = WorkerConfig::new(&url(&ip.to_string(), service.port)) else {
                 continue;
             };
@@ -122,6 +178,11 @@ async fn services(resolver: &Resolver, name: &str) -> io::Result<Found> {
             worker.weight = (weight(service) / mean).clamp(0.001, 1_000.0);
             workers.push(worker);
         }
+    }
+    if workers.is_empty()
+        && let Some(failure) = failure
+    {
+        return Err(failure);
     }
     in_order(&mut workers);
     Ok(Found { workers, again_in })
@@ -164,9 +225,9 @@ mod tests {
             a("engines.test", 9, [127, 0, 0, 1]),
         ];
         let resolver = Resolver::new(Some(server(records, false).await));
-        let found = find(&resolver, &entry("{dns: engines.test, port: 8000}"))
-            .await
-            .unwrap();
+        let config = entry("{dns: engines.test, port: 8000}");
+        let mut targets = Targets::default();
+        let found = find(&resolver, &config, &mut targets).await.unwrap();
         let names: Vec<&str> = found.workers.iter().map(|w| w.name.as_str()).collect();
         assert_eq!(names, ["127.0.0.1:8000", "127.0.0.2:8000"]);
         assert_eq!(found.again_in, Duration::from_secs(9));
@@ -182,9 +243,9 @@ mod tests {
             a("two.test", 9, [127, 0, 0, 2]),
         ];
         let resolver = Resolver::new(Some(server(records, false).await));
-        let found = find(&resolver, &entry("{srv: _http._tcp.test}"))
-            .await
-            .unwrap();
+        let config = entry("{srv: _http._tcp.test}");
+        let mut targets = Targets::default();
+        let found = find(&resolver, &config, &mut targets).await.unwrap();
         let seen: Vec<(&str, String, f64)> = found
             .workers
             .iter()
@@ -196,6 +257,35 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(found.again_in, Duration::from_secs(3));
+    }
+
+    #[tokio::test]
+    async fn a_host_that_stands_for_nothing_for_a_moment_stays_and_costs_no_other() {
+        let services = || {
+            vec![
+                srv("_http._tcp.test", (1, 1, 8000), "one.test"),
+                srv("_http._tcp.test", (1, 1, 8000), "two.test"),
+                a("one.test", 3, [127, 0, 0, 1]),
+            ]
+        };
+        let config = entry("{srv: _http._tcp.test}");
+        let mut both = services();
+        both.push(a("two.test", 3, [127, 0, 0, 2]));
+        let before = Resolver::new(Some(server(both, false).await));
+        let after = Resolver::new(Some(server(services(), false).await));
+        let mut targets = Targets::default();
+        // At first it is not there, and the other one is.
+        for (resolver, expected) in [
+            (&after, 1),
+            (&before, 2),
+            (&after, 2),
+            (&after, 2),
+            (&after, 1),
+            (&before, 2),
+        ] {
+            let found = find(resolver, &config, &mut targets).await.unwrap();
+            assert_eq!(found.workers.len(), expected);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! End-to-end headers go on, hop-by-hop ones do not (RFC 9110, 7.6.1), in both directions.
 
 use hyper::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap,
     HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
     UPGRADE,
 };
@@ -79,10 +79,17 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 /// Whether the client wants another protocol. `h2c` may be ignored, and is: RFC 9110 lets a
-/// server go on in HTTP/1.1.
-pub(crate) fn wants_upgrade(headers: &HeaderMap) -> bool {
+/// server go on in HTTP/1.1. What `Connection` does not name, or HTTP/1.0 says, is no wish (section
+/// 7.8).
+pub(crate) fn wants_upgrade(version: Version, headers: &HeaderMap) -> bool {
     let h2c = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"h2c");
-    headers.get_all(UPGRADE).iter().any(|value| !h2c(value))
+    let mut wanted = headers.get_all(UPGRADE).iter();
+    if version != Version::HTTP_11 || !wanted.any(|value| !h2c(value)) {
+        return false;
+    }
+    let connection = headers.get_all(CONNECTION).iter();
+    let mut options = connection.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"))
 }
 
 /// Whether an answer's text may say what an engine had cached: JSON or events, not compressed.
@@ -105,6 +112,31 @@ pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
     is_met.then_some(()).ok_or(Fault::Expectation)
 }
 
+/// HTTP/2 may send each cookie in a field of its own; whoever speaks HTTP/1.1 expects one (RFC 9113,
+/// section 8.2.3).
+pub(crate) fn join_cookies(headers: &mut HeaderMap) {
+    let mut cookies = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+    let (Some(first), Some(second)) = (cookies.next(), cookies.next()) else {
+        return;
+    };
+    let mut all = first.to_vec();
+    for cookie in std::iter::once(second).chain(cookies) {
+        all.extend_from_slice(b"; ");
+        all.extend_from_slice(cookie);
+    }
+    if let Ok(all) = HeaderValue::from_bytes(&all) {
+        headers.insert(COOKIE, all);
+    }
+}
+
+/// A target without a path, as `http://a?x=1` has it, names the root (RFC 9112, section 3.2.1).
+pub(crate) fn with_a_path(target: PathAndQuery) -> PathAndQuery {
+    if !target.as_str().starts_with('?') {
+        return target;
+    }
+    PathAndQuery::try_from(format!("/{}", target.as_str())).unwrap_or(target)
+}
+
 /// Refuses a request line that names nothing that a worker could look up: a host alone, or `*`
 /// where it means nothing.
 pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
@@ -118,11 +150,7 @@ pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
 }
 
 /// Refuses heads that workers or proxies could read in another way than this router does.
-pub(crate) fn refuse_ambiguous(
-    version: Version,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Result<(), Fault> {
+pub(crate) fn refuse_ambiguous(version: Version, headers: &HeaderMap) -> Result<(), Fault> {
     if version == Version::HTTP_2 {
         return Ok(());
     }
@@ -137,16 +165,91 @@ pub(crate) fn refuse_ambiguous(
         }
     }
     let mut hosts = headers.get_all(HOST).iter();
-    let named = hosts.next().is_some() || version != Version::HTTP_11 || uri.authority().is_some();
-    if !named || hosts.next().is_some() {
+    let is_named = match hosts.next() {
+        Some(host) => host
+            .as_bytes()
+            .iter()
+            .all(|byte| OF_HOSTS[usize::from(*byte)]),
+        // Neither does the host in the request line stand for it.
+        None => version != Version::HTTP_11,
+    };
+    if !is_named || hosts.next().is_some() {
         return Err(Fault::Host);
     }
     Ok(())
 }
 
+/// The bytes of a host and its port (RFC 3986, section 3.2.2), with neither a user nor a path.
+const OF_HOSTS: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0_u8);
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')'
+            )
+            || matches!(byte, b'*' | b'+' | b',' | b';' | b'=' | b':' | b'[' | b']');
+        byte += 1;
+    }
+    table
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_names_one_host_and_nothing_else() {
+        let check = |hosts: &[&str], expected: bool| {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(HOST, host.parse().unwrap());
+            }
+            let found = refuse_ambiguous(Version::HTTP_11, &headers);
+            assert_eq!(found.is_ok(), expected, "{hosts:?}");
+        };
+        check(&["a.example:80"], true);
+        check(&["[::1]:80"], true);
+        check(&["a", "a"], false);
+        check(&[], false);
+        for odd in ["a b", "a/c", "me@a", "a\u{e9}"] {
+            check(&[odd], false);
+        }
+    }
+
+    #[test]
+    fn cookies_are_one_line_and_a_target_has_a_path() {
+        let mut headers = map(&[("cookie", "a=1"), ("cookie", "b=2"), ("cookie", "c=3")]);
+        join_cookies(&mut headers);
+        let cookies: Vec<_> = headers.get_all(COOKIE).iter().collect();
+        assert_eq!(cookies, ["a=1; b=2; c=3"]);
+        let path = |text: &'static str| {
+            with_a_path(PathAndQuery::from_static(text))
+                .as_str()
+                .to_owned()
+        };
+        assert_eq!(
+            [path("?x=1"), path("/a?x=1"), path("*")],
+            ["/?x=1", "/a?x=1", "*"]
+        );
+    }
+
+    #[test]
+    fn an_upgrade_is_wanted_by_those_who_say_so_twice() {
+        let check = |version, headers: &[(&'static str, &'static str)], expected| {
+            assert_eq!(
+                wants_upgrade(version, &map(headers)),
+                expected,
+                "{headers:?}"
+            );
+        };
+        let websocket = ("upgrade", "websocket");
+        let named = ("connection", "keep-alive, Upgrade");
+        check(Version::HTTP_11, &[named, websocket], true);
+        check(Version::HTTP_10, &[named, websocket], false);
+        check(Version::HTTP_11, &[websocket], false);
+        check(Version::HTTP_11, &[named, ("upgrade", "h2c")], false);
+    }
 
     fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let pair = |(name, value): &(&'static str, &'static str)| {
@@ -217,7 +320,7 @@ mod tests {
     #[test]
     fn a_head_with_one_meaning_passes() {
         let check = |headers: &[(&'static str, &'static str)], expected: Result<(), Fault>| {
-            let found = refuse_ambiguous(Version::HTTP_11, &Uri::from_static("/"), &map(headers));
+            let found = refuse_ambiguous(Version::HTTP_11, &map(headers));
             assert_eq!(found, expected, "{headers:?}");
         };
         let host = ("host", "a");
@@ -233,7 +336,7 @@ mod tests {
             &[host, ("content-length", "3"), chunked],
             Err(Fault::Ambiguous),
         );
-        let old = refuse_ambiguous(Version::HTTP_10, &Uri::from_static("/"), &map(&[]));
+        let old = refuse_ambiguous(Version::HTTP_10, &map(&[]));
         assert_eq!(old, Ok(()));
     }
 
@@ -244,12 +347,5 @@ mod tests {
             assert_eq!(strip_expect(&mut headers), expected);
             assert!(headers.is_empty());
         }
-    }
-
-    #[test]
-    fn an_upgrade_is_anything_but_h2c() {
-        assert!(!wants_upgrade(&map(&[("accept", "a")])));
-        assert!(!wants_upgrade(&map(&[("upgrade", "h2c")])));
-        assert!(wants_upgrade(&map(&[("upgrade", "websocket")])));
     }
 }

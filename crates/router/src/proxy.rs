@@ -391,9 +391,9 @@ fn refuse(seen: Head, head: &request::Parts) -> Result<(), Fault> {
     if seen == Head::Ambiguous {
         return Err(Fault::Ambiguous);
     }
-    headers::refuse_ambiguous(head.version, &head.uri, &head.headers)?;
+    headers::refuse_ambiguous(head.version, &head.headers)?;
     headers::refuse_target(&head.method, &head.uri)?;
-    if head.method == Method::CONNECT || headers::wants_upgrade(&head.headers) {
+    if head.method == Method::CONNECT || headers::wants_upgrade(head.version, &head.headers) {
         return Err(Fault::Upgrade);
     }
     Ok(())
@@ -438,10 +438,13 @@ fn answer_of(status: StatusCode) -> Answer {
 /// Leaves what is for the worker: the path and query as they came, end-to-end headers.
 fn make_outgoing(head: &mut request::Parts) {
     headers::strip_hop_by_hop(&mut head.headers);
+    if head.version == Version::HTTP_2 {
+        headers::join_cookies(&mut head.headers);
+    }
     if head.uri.authority().is_some()
         && let Some(path) = head.uri.path_and_query().cloned()
     {
-        head.uri = Uri::from(path);
+        head.uri = Uri::from(headers::with_a_path(path));
     }
 }
 

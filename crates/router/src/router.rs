@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::config_pool::PoolConfig;
 use crate::control;
 use crate::error::RouterError;
+use crate::file_stamp::Stamp;
 use crate::listen;
 use crate::member::Origin;
 use crate::model_pool::PoolId;
@@ -156,7 +157,8 @@ impl Handle {
             ("admin", old.admin != config.admin),
             (
                 "admin_token_file",
-                old.admin_token_file != config.admin_token_file,
+                old.admin_token_file != config.admin_token_file
+                    || self.0.token_file != config.admin_token_file.as_deref().and_then(Stamp::of),
             ),
             ("discover", old.discover != config.discover),
             ("pools", !same_pools),

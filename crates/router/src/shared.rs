@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::counters::{Counters, DECISION_BOUNDS_MICROS, Gauge};
 use crate::endpoint::Endpoint;
 use crate::error::RouterError;
+use crate::file_stamp::Stamp;
 use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     /// Parts of bodies that held requests may have read beyond their first; see
     /// [`Upload::read_ahead`](crate::upload::Upload::read_ahead).
     pub(crate) held_room: Arc<Semaphore>,
+    /// The file of the admin port's token, as it was read.
+    pub(crate) token_file: Option<Stamp>,
     started: Instant,
     next_request: AtomicU64,
     draining: AtomicBool,
@@ -82,6 +85,7 @@ impl Shared {
             telemetry: Telemetry::of_config(&config)?,
             status_pages: Gauge::default(),
             held_room: Arc::new(Semaphore::new(HELD_ROOM_BYTES / HELD_PART_BYTES)),
+            token_file: config.admin_token_file.as_deref().and_then(Stamp::of),
             started: Instant::now(),
             next_request: AtomicU64::new(0),
             draining: AtomicBool::new(false),

@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::config::Config;
 use crate::counters::Count;
 use crate::error::RouterError;
-use crate::trace_context::{SpanId, TRACEPARENT, TraceContext};
+use crate::trace_context::{SpanId, TRACEPARENT, TRACESTATE, TraceContext};
 
 /// Records that wait to be written. What comes beyond is counted and dropped: telling must
 /// never slow down serving.
@@ -205,6 +205,10 @@ impl Telemetry {
         }
         let (own, trace) = (self.roll(), (self.roll(), self.roll()));
         let context = TraceContext::below(above, trace, own);
+        if above.is_none() {
+            // It belonged to a trace that could not be read.
+            headers.remove(TRACESTATE);
+        }
         if let Ok(value) = HeaderValue::try_from(context.to_string()) {
             headers.insert(TRACEPARENT, value);
         }

@@ -6,6 +6,9 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
+/// What vendors say beside it; means nothing without.
+pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
 /// A trace, and the span in it that is the parent of whatever comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContext {
@@ -23,6 +26,8 @@ pub(crate) struct TraceId(u128);
 pub(crate) struct SpanId(u64);
 
 const SAMPLED: u8 = 1;
+/// The trace's name was drawn by dice, as whoever began it says.
+const RANDOM: u8 = 2;
 
 impl TraceContext {
     /// The context that a request came with; nothing if there is none that can be used.
@@ -59,7 +64,7 @@ impl TraceContext {
         Self {
             trace: above.map_or(new, |above| above.trace),
             span: SpanId(own.max(1)),
-            flags: SAMPLED,
+            flags: SAMPLED | above.map_or(0, |above| above.flags & RANDOM),
         }
     }
 

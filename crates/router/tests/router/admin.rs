@@ -55,7 +55,7 @@ async fn events_begin_with_the_past_and_go_on_with_the_present() {
         router.ask(&headers, "the words of a prompt").await;
     }
     let mut conn = Conn::to(router.admin).await;
-    conn.send("GET /events HTTP/1.1\r\nhost: a\r\n\r\n")
+    conn.send("GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .await
         .unwrap();
     let head = soon("a head", conn.response_head()).await.unwrap();

@@ -68,7 +68,7 @@ impl Program {
 
     async fn metric(&self, line: &str) -> String {
         let mut conn = Conn::to(self.admin).await;
-        conn.send("GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
+        conn.send("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await
             .unwrap();
         let page = soon("metrics", conn.response()).await.unwrap();

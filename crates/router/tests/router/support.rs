@@ -531,6 +531,7 @@ impl Running {
         let mut conn = Conn::to(self.admin).await;
         let head = request(headers, body);
         let head = head.replacen("POST /v1/chat/completions", &format!("{method} {path}"), 1);
+        let head = head.replacen("host: router", "host: localhost", 1);
         conn.send(&head).await.unwrap();
         soon("an answer of the admin port", conn.response())
             .await
