@@ -55,6 +55,27 @@ pub(crate) fn too_slow() -> String {
     )
 }
 
+/// What a client gets whose head the engine refuses with a status of its own: the code that it is
+/// counted by, and the answer; nothing for any other status.
+pub(crate) fn of_bad_head(status: StatusCode) -> Option<(&'static str, String)> {
+    let (code, message) = match status {
+        StatusCode::BAD_REQUEST => ("malformed_head", "the request's head is not HTTP/1.1"),
+        StatusCode::URI_TOO_LONG => ("long_target", "the request's path is too long"),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => (
+            "large_head",
+            "the request's head is larger than this router allows, or has more than 100 headers",
+        ),
+        _ => return None,
+    };
+    let text = body(message, "invalid_request_error", code);
+    let length = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    Some((code, head + &text))
+}
+
 /// Every argument is a constant of ours that needs no escaping.
 fn body(message: &'static str, kind: &'static str, code: &'static str) -> String {
     format!(r#"{{"error":{{"message":"{message}","type":"{kind}","param":null,"code":"{code}"}}}}"#)

@@ -5,8 +5,10 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
+use hyper::StatusCode;
 use hyper::http::response;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,6 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::answer;
 use crate::head_scan::{Head, HeadScan};
+use crate::shared::Shared;
 use crate::spoken::Spoken;
 use crate::telemetry::Telling;
 use crate::transport::Transport;
@@ -37,6 +40,8 @@ pub(crate) struct Client {
     /// It was refused something, and may still be sending it.
     refused: Cell<bool>,
     waker: RefCell<Option<Waker>>,
+    /// Counts what the engine refuses before there is a request.
+    counters: Option<Arc<Shared>>,
 }
 
 /// What is awaited of the client.
@@ -81,8 +86,9 @@ pub(crate) struct Patience {
 
 impl Client {
     /// A client that has just connected: its first head is due.
-    pub(crate) fn new(tick: Rc<Cell<u64>>) -> Rc<Self> {
+    pub(crate) fn new(tick: Rc<Cell<u64>>, counters: Option<Arc<Shared>>) -> Rc<Self> {
         Rc::new(Self {
+            counters,
             phase: Cell::new(Phase::Head),
             since_tick: Cell::new(tick.get()),
             tick,
@@ -113,11 +119,9 @@ impl Client {
 
     /// Bytes came.
     fn heard(&self) {
-        if self.phase.get() == Phase::Idle {
-            self.enter(match self.speaks.get() {
-                Spoken::Http1 => Phase::Head,
-                Spoken::Http2 => Phase::Idle,
-            });
+        // In HTTP/2 a byte now and then would keep a connection without a request for ever.
+        if self.phase.get() == Phase::Idle && self.speaks.get() == Spoken::Http1 {
+            self.enter(Phase::Head);
         }
     }
 
@@ -285,6 +289,25 @@ impl ClientStream {
         }
     }
 
+    /// What the engine says where no request has begun: that the head is none, without a word about
+    /// why. It is said in the shape of all errors, and counted.
+    fn refusal(&self, buffer: &[u8]) -> Option<String> {
+        let client = &self.client;
+        if client.phase.get() != Phase::Head || client.speaks.get() != Spoken::Http1 {
+            return None;
+        }
+        let status = buffer.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+        let status = StatusCode::from_bytes(status).ok()?;
+        let (code, text) = answer::of_bad_head(status)?;
+        client.refused.set(true);
+        if let Some(shared) = &client.counters {
+            shared.counters.requests.add(1);
+            shared.counters.response(status);
+            shared.counters.refused.add(code);
+        }
+        Some(text)
+    }
+
     /// Notes whether the client takes what is written.
     fn noted<T>(&self, written: Poll<T>) -> Poll<T> {
         let blocked = match written {
@@ -389,6 +412,11 @@ impl AsyncWrite for ClientStream {
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.refuse_slow_reader()?;
+        if let Some(text) = self.refusal(buffer) {
+            // Best effort, like what it stands for: the connection ends after it.
+            let _sent = Pin::new(&mut self.stream).poll_write(cx, text.as_bytes());
+            return Poll::Ready(Ok(buffer.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(cx, buffer);
         self.noted(written)
     }
@@ -399,6 +427,10 @@ impl AsyncWrite for ClientStream {
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.refuse_slow_reader()?;
+        if let Some(text) = buffers.first().and_then(|first| self.refusal(first)) {
+            let _sent = Pin::new(&mut self.stream).poll_write(cx, text.as_bytes());
+            return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
         self.noted(written)
     }
@@ -438,7 +470,7 @@ mod tests {
     #[test]
     fn a_client_may_be_idle_for_longer_than_it_may_take_for_a_head() {
         let tick = Rc::new(Cell::new(0));
-        let client = Client::new(Rc::clone(&tick));
+        let client = Client::new(Rc::clone(&tick), None);
         let patience = Patience {
             head_ticks: 2,
             idle_ticks: 5,
@@ -467,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_client_with_several_requests_is_busy_until_the_last_one_ends() {
-        let client = Client::new(Rc::default());
+        let client = Client::new(Rc::default(), None);
         client.speaks(Spoken::Http2);
         assert_eq!(client.phase.get(), Phase::Idle);
         let turns = (Turn::begin(&client), Turn::begin(&client));

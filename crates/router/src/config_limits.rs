@@ -47,7 +47,7 @@ pub struct LimitsConfig {
     #[serde(deserialize_with = "value::body_bytes")]
     pub body_bytes: Option<u64>,
     /// Seconds for which a client may send nothing of its body (beyond: 408) or take nothing
-    /// of its answer (beyond: cut off). Default: no limit.
+    /// of its answer (beyond: cut off). Default 120.
     #[serde(deserialize_with = "value::some_seconds")]
     pub stall_seconds: Option<u64>,
 }
@@ -60,7 +60,7 @@ impl Default for LimitsConfig {
             idle_seconds: 75,
             connections: 16_384,
             body_bytes: None,
-            stall_seconds: None,
+            stall_seconds: Some(120),
         }
     }
 }

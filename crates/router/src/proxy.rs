@@ -8,7 +8,7 @@ use std::time::Duration;
 use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::sync::Notify;
@@ -102,8 +102,10 @@ impl Proxy {
         let (mut head, incoming) = request.into_parts();
         refuse(seen, &head)?;
         let upload = Upload::new(incoming, self.upload_limits())?;
+        // The engine says 100 when the body is read in HTTP/1.1 only.
+        let waits = head.version == Version::HTTP_2 && head.headers.contains_key(EXPECT);
         headers::strip_expect(&mut head.headers)?;
-        let key = self.key(&head, &upload).await?;
+        let key = self.key(&head, (!waits).then_some(&upload)).await?;
         let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
         let asks = self.shared.config.metrics.response_header;
@@ -214,10 +216,14 @@ impl Proxy {
         (wanted && headers::may_tell_usage(&head.headers)).then(|| Tail::new(placed.matched_tokens))
     }
 
-    async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {
+    /// What a request is known by: by its body only where that comes without being asked for.
+    async fn key(&self, head: &request::Parts, upload: Option<&Upload>) -> Result<Key, Fault> {
         let shared = &self.shared;
         let mut key = Key::of_headers(&head.headers, &shared.session_headers, &shared.counters);
-        if key.is_missing() && shared.config.body_key == BodyKey::Head {
+        if key.is_missing()
+            && shared.config.body_key == BodyKey::Head
+            && let Some(upload) = upload
+        {
             upload
                 .head(BODY_KEY_BYTES, |bytes| key.set_body(bytes))
                 .await?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
@@ -40,7 +40,12 @@ struct Thread {
     proxy: Proxy,
     tick: Rc<Cell<u64>>,
     clients: RefCell<BTreeMap<u64, Rc<Client>>>,
+    /// Clients beyond the limit that are being told so.
+    turned_away: Cell<u32>,
 }
+
+/// So many at a time get to read why there is no room for them.
+const MOST_TURNED_AWAY: u32 = 256;
 
 /// Serves until told to drain, then until every answer is through or its time is up.
 pub(crate) fn run(
@@ -60,6 +65,7 @@ pub(crate) fn run(
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
+        turned_away: Cell::new(0),
     });
     let tasks = tokio::task::LocalSet::new();
     tasks.block_on(&runtime, thread.live(listener, phase))
@@ -116,10 +122,18 @@ impl Thread {
         if counters.connections_open.enter() > most {
             counters.connections_open.leave();
             counters.refused.add("too_many_connections");
-            tokio::task::spawn_local(turn_away(stream));
+            if self.turned_away.get() < MOST_TURNED_AWAY {
+                let thread = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    thread.turned_away.set(thread.turned_away.get() + 1);
+                    turn_away(stream).await;
+                    thread.turned_away.set(thread.turned_away.get() - 1);
+                });
+            }
             return;
         }
-        let client = Client::new(Rc::clone(&self.tick));
+        let shared = Arc::clone(&self.proxy.shared);
+        let client = Client::new(Rc::clone(&self.tick), Some(shared));
         self.clients.borrow_mut().insert(number, Rc::clone(&client));
         let thread = Rc::clone(self);
         tokio::task::spawn_local(async move {
@@ -247,9 +261,17 @@ impl Thread {
     }
 }
 
+/// Says that there is no room, and reads for a moment what the client has sent: a system that
+/// closes a connection with unread bytes takes back what it has sent itself.
 async fn turn_away(mut stream: TcpStream) {
+    const MOST: u64 = 1 << 20;
     let text = answer::too_many_connections();
-    let _sent = timeout(TICK, stream.write_all(text.as_bytes())).await;
+    let said = async {
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream.take(MOST), &mut tokio::io::sink()).await
+    };
+    let _said = timeout(2 * TICK, said).await;
 }
 
 /// Looks at a connection's first bytes without taking them. One look per connection costs less

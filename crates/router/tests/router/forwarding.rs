@@ -419,6 +419,44 @@ async fn too_many_connections_are_told_so() {
 }
 
 #[tokio::test]
+async fn a_head_that_is_none_is_answered_like_any_other_fault() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let many = "x: 1\r\n".repeat(150);
+    for (head, status, code) in [
+        ("host: a\r\nno colon\r\n", 400, "malformed_head"),
+        (many.as_str(), 431, "large_head"),
+    ] {
+        let mut client = Conn::to(router.address).await;
+        let text = format!("GET / HTTP/1.1\r\n{head}\r\n");
+        client.send(&text).await.unwrap();
+        let answer = soon("a refusal", client.response()).await.unwrap();
+        assert_eq!(answer.status, status);
+        let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(json["error"]["code"], code);
+        let refused = format!("headwater_refused_total{{cause=\"{code}\"}}");
+        assert!((router.metric(&refused).await - 1.0).abs() < 0.1, "{code}");
+    }
+    let refused = "headwater_responses_total{class=\"4xx\"}";
+    assert!((router.metric(refused).await - 2.0).abs() < 0.1);
+}
+
+#[tokio::test]
+async fn whoever_is_turned_away_gets_to_read_why() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "limits: {connections: 1}\n");
+    let mut first = Conn::to(router.address).await;
+    assert_eq!(first.ask(&[], "{}").await.status, 200);
+    for _ in 0..10 {
+        let mut other = Conn::to(router.address).await;
+        let text = request(&[], &"x".repeat(300_000));
+        let sent = other.send(&text).await;
+        let answer = soon("a refusal", other.response()).await;
+        assert_eq!((sent, answer.unwrap().status), (Some(()), 503));
+    }
+}
+
+#[tokio::test]
 async fn a_router_that_stops_lets_streams_finish() {
     let worker = Worker::start().await;
     worker.does(Act::Stream);
