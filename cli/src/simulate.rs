@@ -23,6 +23,7 @@ mod load;
 
 /// Arguments of `headwater simulate`.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("reports").multiple(true)))]
 pub(crate) struct Args {
     /// Traces: Mooncake JSONL, Headwater audit lines or Azure CSV, zstd or not; or the generated
     /// `rag-like` and `shared-prefix`
@@ -75,13 +76,13 @@ pub(crate) struct Args {
     #[arg(long)]
     echo: bool,
     /// Routers hear from engines how many requests run and wait, and how full the cache is
-    #[arg(long)]
+    #[arg(long, group = "reports")]
     reported_load: bool,
     /// Milliseconds between two of these reports; 0: load is known at each decision
-    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
+    #[arg(long, value_name = "MS", default_value_t = 500, requires = "reports", value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
     report_every_ms: u32,
     /// Routers hear that with every answer as well: how many wait, and how full the cache is
-    #[arg(long)]
+    #[arg(long, group = "reports")]
     report_with_answers: bool,
     /// Our routers learn from answers how many tokens were cached
     #[arg(long)]
@@ -143,6 +144,10 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        !args.over_time || matches!(args.format, Format::Json),
+        "`--over-time` is for JSON: add `--format json`"
+    );
     let workload = Workload::of(args)?;
     let policies = policies(&args.policy)?;
     let conditions = conditions(args)?;

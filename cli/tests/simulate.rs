@@ -158,6 +158,9 @@ fn a_run_has_no_more_requests_than_asked_for() {
     assert_eq!(requests(&["--requests", "100000"]), all);
     fails(&[TALKS, "--requests", "0"], "--requests");
     fails(&["--setup", "a", "--requests", "5"], "--requests");
+    // What would do nothing is refused.
+    fails(&[TALKS, "--over-time"], "--format json");
+    fails(&[TALKS, "--report-every-ms", "5"], "--reported-load");
 }
 
 #[test]

@@ -37,11 +37,17 @@ impl Workload {
         );
         let profile = args.engine.as_deref().map(profile).transpose()?;
         let Some(name) = args.setup else {
-            let traces = args
-                .traces
-                .iter()
-                .map(|name| trace(name, args))
-                .collect::<anyhow::Result<_>>()?;
+            let mut traces: Vec<(String, Trace)> = Vec::new();
+            for name in &args.traces {
+                let (label, trace) = trace(name, args)?;
+                let same = |of: &&(String, Trace)| of.0.split('#').next() == Some(label.as_str());
+                let label = match traces.iter().filter(same).count() {
+                    0 => label,
+                    // Tables and means tell traces apart by their labels.
+                    before => format!("{label}#{}", before + 1),
+                };
+                traces.push((label, trace));
+            }
             let workers = if args.workers.is_empty() {
                 vec![8]
             } else {

@@ -30,15 +30,20 @@ pub(super) fn read<R: BufRead>(
     block_tokens: Option<u32>,
 ) -> Result<Trace, TraceError> {
     let (mut rows, mut tree) = (Rows::default(), Tree::default());
-    let mut sizes: Vec<(u32, usize)> = Vec::new();
+    let mut sizes: Vec<Witness> = Vec::new();
     let mut told = None;
     let (number, text) = lines.current();
     let mut next = Some((number, parse(number, text)?));
     while let Some((number, line)) = next {
         let input_tokens = tokens(number, "input_length", line.input_length)?.max(1);
         let output_tokens = tokens(number, "output_length", line.output_length)?;
-        if sizes.len() < WITNESSES {
-            sizes.push((input_tokens, line.hash_ids.len()));
+        // A prompt without names says nothing of their size.
+        if sizes.len() < WITNESSES && !line.hash_ids.is_empty() {
+            sizes.push(Witness {
+                line: number,
+                tokens: input_tokens,
+                blocks: line.hash_ids.len(),
+            });
         }
         told = told.or(line.block_size.filter(|size| *size > 0));
         let call = Call {
@@ -61,28 +66,49 @@ pub(super) fn read<R: BufRead>(
             None => None,
         };
     }
-    let block = block_tokens
-        .or(told)
-        .or_else(|| block_size(&sizes))
-        .ok_or_else(|| {
-            TraceError::whole("prompts and their `hash_ids` agree on no size of a block: give it")
-        })?;
+    let block = match block_tokens.or(told) {
+        Some(block) => block,
+        None => block_size(&sizes)?,
+    };
     Ok(sessions::assemble(rows.rows, block))
+}
+
+/// What one prompt says of the size of a block.
+struct Witness {
+    line: usize,
+    tokens: u32,
+    blocks: usize,
 }
 
 fn parse(number: usize, text: &str) -> Result<Line, TraceError> {
     serde_json::from_str(text).map_err(|error| TraceError::at(number, error.to_string()))
 }
 
-/// The size that makes every prompt so many whole blocks, or one more for what is left.
-fn block_size(sizes: &[(u32, usize)]) -> Option<u32> {
-    let fits = |size: u32| {
-        let blocks = |tokens: u32| [tokens / size, tokens.div_ceil(size)];
-        sizes.iter().all(|(tokens, found)| {
-            blocks(*tokens)
-                .iter()
-                .any(|blocks| *blocks as usize == *found)
-        })
-    };
-    USUAL_BLOCKS.into_iter().find(|size| fits(*size))
+/// The size that makes every prompt so many whole blocks, or one more for what is left; or the first
+/// line that fits no size which those before it have.
+fn block_size(witnesses: &[Witness]) -> Result<u32, TraceError> {
+    let mut sizes = USUAL_BLOCKS.to_vec();
+    for Witness {
+        line,
+        tokens,
+        blocks,
+    } in witnesses
+    {
+        sizes.retain(|size| {
+            [tokens / size, tokens.div_ceil(*size)].contains(&u32::try_from(*blocks).unwrap_or(0))
+        });
+        if sizes.is_empty() {
+            let what = format!(
+                "{tokens} tokens in {blocks} `hash_ids` fit no size of a block that the lines before fit: \
+                 give it with `--block N`, or as `block_size` in the first line"
+            );
+            return Err(TraceError::at(*line, what));
+        }
+    }
+    match (witnesses, sizes.first()) {
+        ([_, ..], Some(size)) => Ok(*size),
+        _ => Err(TraceError::whole(
+            "no prompt says how large a block is: give it with `--block N`",
+        )),
+    }
 }

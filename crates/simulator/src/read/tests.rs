@@ -117,7 +117,7 @@ fn a_wrong_line_is_named() {
     );
     fails(
         &MOONCAKE.replace("1700", "9"),
-        "prompts and their `hash_ids` agree on no size",
+        "line 3: 9 tokens in 4 `hash_ids` fit no size of a block",
     );
     assert!(read_trace(MOONCAKE.as_bytes(), Some(0)).is_err());
     // The magic number of zstd, and then nothing of it.
