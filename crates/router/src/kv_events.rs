@@ -85,8 +85,10 @@ impl Follower {
         loop {
             // The socket connects again by itself when its engine goes and comes.
             let message = socket.recv().await.map_err(io::Error::other)?;
-            if let Some((number, batch)) = numbered(&message) {
-                self.learn(number, &batch).await;
+            match numbered(&message) {
+                Some((number, batch)) => self.learn(number, &batch).await,
+                // A new form of theirs: said aloud, or the cache would go unheard of in silence.
+                None => self.shared.counters.kv_events.add("unreadable"),
             }
         }
     }

@@ -94,6 +94,15 @@ async fn an_engine_that_empties_its_cache_is_believed() {
     assert_eq!(reason(&router).await, "home");
     assert_eq!(reason(&router).await, "resident");
 
+    // What is no batch is counted.
+    let frames: Vec<bytes::Bytes> = vec![b"kv-events".to_vec().into(), b"?".to_vec().into()];
+    engine
+        .send(ZmqMessage::try_from(frames).unwrap())
+        .await
+        .unwrap();
+    let line = "headwater_kv_events_total{kind=\"unreadable\"}";
+    until_metric(&router, line, 1.0).await;
+
     // It counts anew: another process.
     engine.send(message(0, Vec::new())).await.unwrap();
     let line = "headwater_kv_event_gaps_total{outcome=\"restart\"}";
