@@ -151,6 +151,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let workload = Workload::of(args)?;
     let policies = policies(&args.policy)?;
     let conditions = conditions(args)?;
+    for workers in &workload.workers {
+        let fits = conditions.scenario.fits(*workers, conditions.routers);
+        fits.with_context(|| format!("the scenario, with {workers} workers"))?;
+    }
     let sweep = Sweep {
         traces: &workload.traces,
         profile: &workload.profile,

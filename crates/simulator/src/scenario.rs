@@ -117,6 +117,32 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Checks that everything it speaks of is there, in a fleet of so many workers and routers.
+    ///
+    /// # Errors
+    /// An incident that would do nothing.
+    pub fn fits(&self, workers: usize, routers: usize) -> Result<(), ScenarioError> {
+        let workers = workers + self.added();
+        for (at, incident) in self.incidents.iter().enumerate() {
+            let (what, count) = match incident.kind {
+                IncidentKind::RouterLost | IncidentKind::RouterBack => ("routers", routers),
+                IncidentKind::WorkerAdded
+                | IncidentKind::ReportsStop
+                | IncidentKind::ReportsResume => continue,
+                _ => ("workers", workers),
+            };
+            if incident.number >= count {
+                let number = incident.number;
+                return Err(ScenarioError {
+                    message: format!(
+                        "incidents[{at}]: `number` is `{number}`: there are {count} {what}, counted from 0"
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Workers that are added.
     pub(crate) fn added(&self) -> usize {
         self.incidents
@@ -129,6 +155,22 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_there_cannot_be_lost() {
+        let fits = |text: &str| {
+            let text = format!("incidents: [{text}]");
+            Scenario::from_yaml(&text).unwrap().fits(4, 2).is_ok()
+        };
+        assert!(fits("{ at_s: 1, do: worker_lost, number: 3 }"));
+        assert!(!fits("{ at_s: 1, do: worker_lost, number: 4 }"));
+        let added = "{ at_s: 0, do: worker_added }";
+        assert!(fits(&format!(
+            "{added}, {{ at_s: 1, do: pressure, number: 4, share: 1 }}"
+        )));
+        assert!(fits("{ at_s: 1, do: router_lost, number: 1 }"));
+        assert!(!fits("{ at_s: 1, do: router_back, number: 2 }"));
+    }
 
     #[test]
     fn incidents_are_read_and_checked() {
