@@ -39,7 +39,7 @@ pub(crate) struct Endpoint {
     suspected: AtomicBool,
     /// It said lately that it has enough.
     pressed: AtomicBool,
-    /// Counts signs of life: heads and parts of answers, and what it says of itself.
+    /// Counts signs of life: heads and parts of answers, and health pages.
     signs: AtomicU64,
     /// It is down, as its roster knows.
     down: AtomicBool,

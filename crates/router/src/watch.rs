@@ -32,7 +32,7 @@ pub(crate) async fn metrics(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
     loop {
         match scrape(&mut probe).await {
             Some(page) => {
-                endpoint.lives();
+                // No sign of life: an engine's scheduler can hang behind a page that answers.
                 let at = shared.now();
                 let reading = Reading::of(&text_of(&page));
                 shared.roster(endpoint.pool).scraped(at, &endpoint, reading);
