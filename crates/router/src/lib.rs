@@ -50,7 +50,6 @@ mod relay;
 mod request_head;
 mod retry;
 mod serve;
-mod sources;
 mod spoken;
 mod tls;
 mod transport;
@@ -66,6 +65,7 @@ mod member;
 mod model_pool;
 mod roster;
 mod shared;
+mod sources;
 
 mod admin;
 mod admin_access;
@@ -108,7 +108,6 @@ mod config_telemetry;
 mod config_value;
 mod config_whole;
 mod error;
-#[cfg(unix)]
 pub mod file_stamp;
 mod listen;
 mod worker_url;

@@ -95,6 +95,11 @@ pub(crate) enum Arrival {
 }
 
 impl Member {
+    /// Whether it may get requests, if only for want of another.
+    pub(crate) fn is_usable(&self) -> bool {
+        matches!(self.state(), WorkerState::Ready | WorkerState::Starting)
+    }
+
     /// What placement is told: the operator's word goes before what was found out.
     pub(crate) fn state(&self) -> WorkerState {
         match (self.service, self.health) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_placement::{
     At, Decision, Event, Fleet, Generation, Handover, NoWorker, Reason, Report, Request, RequestId,
-    Settings, WorkerId, WorkerState, WorkerView,
+    Settings, WorkerId, WorkerView,
 };
 use headwater_signature::RouteTag;
 use tokio::sync::oneshot;
@@ -202,9 +202,8 @@ impl Roster {
 
     /// Whether another worker could get a request that is at this one.
     pub(crate) fn has_other_than(&self, endpoint: &Endpoint) -> bool {
-        let usable = |m: &Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
         let mut others = self.members.values();
-        others.any(|m| m.endpoint.serial != endpoint.serial && usable(m))
+        others.any(|m| m.endpoint.serial != endpoint.serial && m.is_usable())
     }
 
     /// Learns from a scrape.
@@ -336,7 +335,6 @@ impl Roster {
 
     /// How many workers a request could get.
     pub(crate) fn usable_workers(&self) -> usize {
-        let usable = |m: &&Member| matches!(m.state(), WorkerState::Ready | WorkerState::Starting);
-        self.members.values().filter(usable).count()
+        self.members.values().filter(|m| m.is_usable()).count()
     }
 }

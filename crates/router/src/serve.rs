@@ -123,9 +123,9 @@ impl Thread {
             counters.connections_open.leave();
             counters.refused.add("too_many_connections");
             if self.turned_away.get() < MOST_TURNED_AWAY {
+                self.turned_away.set(self.turned_away.get() + 1);
                 let thread = Rc::clone(self);
                 tokio::task::spawn_local(async move {
-                    thread.turned_away.set(thread.turned_away.get() + 1);
                     turn_away(stream).await;
                     thread.turned_away.set(thread.turned_away.get() - 1);
                 });

@@ -6,6 +6,7 @@
 
 mod hold;
 mod homecoming;
+mod homeless;
 mod laws;
 mod learned;
 mod life;
