@@ -338,7 +338,9 @@ proptest! {
         settings in settings(),
         story in story(),
     ) {
-        let (mut fleet, at) = replay(&settings, &story);
+        let (mut fleet, _) = replay(&settings, &story);
+        // A story's times go to and fro, and a report of an earlier one may be stale by now.
+        let at = At::from_micros(story.iter().map(|(micros, _)| *micros).max().unwrap_or(0));
         let workers: Vec<_> = fleet.workers().collect();
         prop_assert!(fleet.residency_len() <= 3 * workers.len());
         let places: usize = workers.iter().map(|w| w.residency).sum();
@@ -382,4 +384,36 @@ proptest! {
         // What only other attempts that are still out hang on may go with it, nothing more comes.
         prop_assert!(after.iter().zip(&before).all(|(a, b)| a <= b));
     }
+}
+
+/// Found by the law above when an empty queue was reported at a time that had passed.
+#[test]
+fn a_stale_report_of_an_empty_queue_does_not_stand_against_late_answers() {
+    let of = Asked {
+        text: 0,
+        tokens: 0,
+        key: None,
+    };
+    let empty = Report {
+        running: Some(0),
+        ..Report::default()
+    };
+    let settings = Settings {
+        routers: 2,
+        ..Settings::default()
+    };
+    let story = [
+        (0, Told::Joined(2, 1.0)),
+        (0, Told::Dispatched(2, 2, of)),
+        (1_000_000, Told::FirstByte(2, 2)),
+        (6_000_000, Told::Finished(2, 2)),
+    ];
+    let pending_ms = |fleet: &Fleet| fleet.worker(id(2)).unwrap().pending_ms;
+    let (mut fleet, at) = replay(&settings, &story);
+    let told_by_lateness = pending_ms(&fleet);
+    assert!(told_by_lateness > 100.0, "{told_by_lateness}");
+    tell(&mut fleet, At::default(), &Told::Reported(2, empty));
+    assert_eq!(pending_ms(&fleet).to_bits(), told_by_lateness.to_bits());
+    tell(&mut fleet, at, &Told::Reported(2, empty));
+    assert_eq!(pending_ms(&fleet).to_bits(), 0_f64.to_bits());
 }
