@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 use crate::admin_access::Access;
 use crate::admin_answer::{self, Answer, JSON, PROMETHEUS, Refusal, TEXT};
@@ -28,16 +29,24 @@ use crate::status_feed;
 /// A longer body is none that this port understands.
 const LARGEST_BODY: usize = 64 << 10;
 
+/// So many connections at a time: descriptors are for requests. One more is closed at once.
+const MOST_CONNECTIONS: usize = 256;
+
 /// Answers operators until the thread ends.
 pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>, access: Access) {
     let access = Arc::new(access);
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            continue;
+        };
         let (shared, access) = (Arc::clone(&shared), Arc::clone(&access));
         tokio::spawn(async move {
+            let _place = place;
             let service = service_fn(|request: Request<Incoming>| {
                 let (shared, access) = (Arc::clone(&shared), Arc::clone(&access));
                 async move { Ok::<_, Infallible>(answer(&shared, &access, request).await) }

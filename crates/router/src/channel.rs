@@ -1,11 +1,13 @@
 //! A connection to a worker that a request can be sent on, whatever the worker speaks.
 
 use std::cell::Cell;
+use std::error::Error as _;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use h2::Reason;
 use hyper::client::conn::http2;
 use hyper::header::HOST;
 use hyper::http::{request, response};
@@ -138,10 +140,12 @@ impl Channel {
                         // The body that was being sent came from the client.
                         return upload.fault();
                     }
-                    // HTTP/2 announces its end by an error of its own.
-                    match connection {
-                        Connection::Kept => Fault::StaleConnection,
-                        Connection::Fresh => Fault::Closed,
+                    match (reset_of(&error), connection) {
+                        (Some(Reason::REFUSED_STREAM), _) => Fault::Declined,
+                        // The connection goes on without the request.
+                        (Some(_), _) | (None, Connection::Fresh) => Fault::Closed,
+                        // HTTP/2 announces its end by an error of its own.
+                        (None, Connection::Kept) => Fault::StaleConnection,
                     }
                 })?;
                 let (head, body) = answer.into_parts();
@@ -220,6 +224,12 @@ impl Channel {
             Self::Http2(share) => Rc::strong_count(&share.task) == 1,
         }
     }
+}
+
+/// Why the worker ended one request of a connection that goes on, if that is what happened.
+fn reset_of(error: &hyper::Error) -> Option<Reason> {
+    let cause = error.source()?.downcast_ref::<h2::Error>()?;
+    (cause.is_reset() && cause.is_remote()).then(|| cause.reason())?
 }
 
 fn over_http2(head: &request::Parts, body: Attempt, endpoint: &Endpoint) -> Request<Attempt> {

@@ -22,7 +22,8 @@ pub struct TlsConfig {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WorkerTlsConfig {
-    /// A PEM file with the authorities to believe. Default: those of the system.
+    /// A PEM file with the authorities to believe; read again when it changes and on a reload.
+    /// Default: those of the system.
     pub ca: Option<PathBuf>,
 }
 

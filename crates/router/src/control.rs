@@ -34,7 +34,7 @@ pub(crate) fn run(
             tokio::spawn(admin::serve(listener, Arc::clone(&shared), access));
             tokio::spawn(remember(Arc::clone(&shared)));
         }
-        tokio::spawn(follow_certificate(Arc::clone(&shared)));
+        tokio::spawn(follow_files(Arc::clone(&shared)));
         discover::begin(&shared);
         tokio::select! {
             () = follow_roster(&shared) => {}
@@ -54,17 +54,20 @@ async fn remember(shared: Arc<Shared>) {
     }
 }
 
-/// Reads the certificate again when its files change.
-async fn follow_certificate(shared: Arc<Shared>) {
+/// Reads certificates and authorities again when their files change.
+async fn follow_files(shared: Arc<Shared>) {
     /// Certificates are renewed weeks before they end.
     const LOOK: Duration = Duration::from_secs(2);
-    // Files that could not be used: tried on, and complained of once.
-    let mut unusable = None;
-    while let Some(certificate) = &shared.certificate {
+    let mut followed: Vec<_> = shared.read_from_files().map(|part| (part, None)).collect();
+    while !followed.is_empty() {
         tokio::time::sleep(LOOK).await;
-        let stamps = certificate.stamps();
-        if certificate.has_changed() && unusable != Some(stamps) {
-            unusable = (!shared.reload_certificate()).then_some(stamps);
+        for (part, unusable) in &mut followed {
+            let source = part.source();
+            let stamps = source.stamps();
+            // Files that could not be used: tried once, and complained of once.
+            if source.has_changed() && unusable.as_ref() != Some(&stamps) {
+                *unusable = (!shared.read_again(*part)).then_some(stamps);
+            }
         }
     }
 }

@@ -17,6 +17,9 @@ pub(crate) enum Fault {
     StaleConnection,
     /// A fresh connection ended before the answer.
     Closed,
+    /// The worker gave the request back without having looked at it, as HTTP/2 lets it do when
+    /// it has enough or is about to stop.
+    Declined,
     /// What came was not HTTP.
     Garbled,
     /// No answer began in the time that there is for it.
@@ -87,7 +90,8 @@ impl Fault {
     pub(crate) fn side(self) -> Side {
         match self {
             Self::Refused | Self::Unreachable | Self::StaleConnection => Side::Worker,
-            Self::Closed | Self::Garbled | Self::Late | Self::Lost => Side::Worker,
+            Self::Closed | Self::Declined | Self::Garbled => Side::Worker,
+            Self::Late | Self::Lost => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
             Self::Host | Self::Target | Self::Coding => Side::Client,
             Self::Expectation | Self::Upgrade => Side::Client,
@@ -99,7 +103,7 @@ impl Fault {
         match self {
             Self::StaleConnection => Again::Here,
             Self::Refused | Self::Unreachable | Self::Closed | Self::Garbled => Again::Elsewhere,
-            Self::Late | Self::Lost => Again::Elsewhere,
+            Self::Declined | Self::Late | Self::Lost => Again::Elsewhere,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
             Self::Host | Self::Target | Self::Coding => Again::Never,
             Self::Expectation | Self::Upgrade => Again::Never,
@@ -109,7 +113,9 @@ impl Fault {
 
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Self::Refused | Self::NoWorker(_) | Self::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Refused | Self::Declined | Self::NoWorker(_) | Self::Exhausted => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Unreachable | Self::StaleConnection | Self::Closed | Self::Garbled => {
                 StatusCode::BAD_GATEWAY
             }
@@ -144,6 +150,7 @@ impl Fault {
             Self::Unreachable => "worker_unreachable",
             Self::StaleConnection => "worker_stale_connection",
             Self::Closed => "worker_closed",
+            Self::Declined => "worker_declined",
             Self::Garbled => "worker_garbled",
             Self::Late => "worker_late",
             Self::Lost => "worker_lost",
@@ -168,6 +175,7 @@ impl Fault {
             Self::StaleConnection | Self::Closed => {
                 "the worker closed the connection before it answered; try again"
             }
+            Self::Declined => "the worker takes no more requests now; try again later",
             Self::Garbled => "the worker's answer was not HTTP",
             Self::Late => "the worker did not begin its answer in time; try again",
             Self::Lost => "the worker was lost before it answered; try again",

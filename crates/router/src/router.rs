@@ -150,7 +150,9 @@ impl Handle {
             self.0.set_workers(PoolId(index), Origin::Config, workers);
         }
         self.0.counters.reloads.add(1);
-        self.0.reload_certificate();
+        for part in self.0.read_from_files() {
+            self.0.read_again(part);
+        }
         let old = &self.0.config;
         let differs = [
             ("listen", old.listen != config.listen),

@@ -26,7 +26,7 @@ use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
 use crate::sources::Sources;
 use crate::telemetry::Telemetry;
-use crate::tls::{Certificate, WorkerTls};
+use crate::tls::{Certificate, FromFiles, WorkerTls};
 use crate::upload::HELD_PART_BYTES;
 
 /// Memory for the bodies of all held requests together, beyond the first part of each.
@@ -287,16 +287,25 @@ impl Shared {
         self.roster(endpoint.pool).told_load(at, endpoint, load);
     }
 
-    /// Reads the certificate's files again; one that cannot be used changes nothing.
-    /// Gives whether clients see what they say.
-    pub(crate) fn reload_certificate(&self) -> bool {
-        let reloaded = self.certificate.as_ref().map(Certificate::reload);
-        match reloaded {
-            None => {}
-            Some(Ok(())) => tracing::info!("certificate read again"),
-            Some(Err(error)) => {
+    /// What was read from files that may be renewed.
+    pub(crate) fn read_from_files(&self) -> impl Iterator<Item = FromFiles<'_>> {
+        let certificate = self.certificate.as_ref().map(FromFiles::Certificate);
+        let has_ca = self.config.worker_tls.ca.is_some();
+        let authorities = has_ca.then_some(FromFiles::Authorities(&self.worker_tls));
+        certificate.into_iter().chain(authorities)
+    }
+
+    /// Reads files again; those that cannot be used change nothing. Gives whether they are used.
+    pub(crate) fn read_again(&self, part: FromFiles<'_>) -> bool {
+        let (name, read) = match part {
+            FromFiles::Certificate(certificate) => ("certificate", certificate.reload()),
+            FromFiles::Authorities(tls) => ("workers' authorities", tls.reload()),
+        };
+        match read {
+            Ok(()) => tracing::info!("{name} read again"),
+            Err(error) => {
                 self.counters.reload_errors.add(1);
-                tracing::error!("certificate kept as it was: {error}");
+                tracing::error!("{name} kept as before: {error}");
                 return false;
             }
         }

@@ -1,8 +1,8 @@
 //! TLS on both sides: the certificate that clients see, and what is believed of workers.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -24,8 +24,7 @@ pub(crate) struct Certificate {
     files: TlsConfig,
     current: Arc<Current>,
     pub(crate) acceptor: TlsAcceptor,
-    /// The files that the certificate was read from.
-    loaded: RwLock<Stamps>,
+    source: Source,
 }
 
 struct Current(RwLock<Arc<CertifiedKey>>);
@@ -33,7 +32,7 @@ struct Current(RwLock<Arc<CertifiedKey>>);
 impl Certificate {
     /// Reads the files and checks that the key belongs to the certificate.
     pub(crate) fn read(files: &TlsConfig) -> Result<Self, RouterError> {
-        let loaded = RwLock::new(stamps(files));
+        let source = Source::of([&files.certificate, &files.key]);
         let key = certified_key(files)?;
         let current = Arc::new(Current(RwLock::new(key)));
         let mut config = ServerConfig::builder_with_provider(provider())
@@ -46,40 +45,71 @@ impl Certificate {
             files: files.clone(),
             current,
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            loaded,
+            source,
         })
     }
 
     /// Reads the files again; if they cannot be used, the old certificate stays.
     pub(crate) fn reload(&self) -> Result<(), RouterError> {
-        let now = self.stamps();
+        let now = self.source.stamps();
         let key = certified_key(&self.files)?;
         *self
             .current
             .0
             .write()
             .unwrap_or_else(PoisonError::into_inner) = key;
-        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = now;
+        self.source.loaded(now);
         Ok(())
     }
+}
 
-    /// Whether the files are others than those that the certificate was read from. They may be so
-    /// for a while: whoever renews both moves one after the other.
+/// What can be read from its files again.
+#[derive(Clone, Copy)]
+pub(crate) enum FromFiles<'a> {
+    Certificate(&'a Certificate),
+    /// Those that workers must be known to.
+    Authorities(&'a WorkerTls),
+}
+
+impl FromFiles<'_> {
+    pub(crate) fn source(&self) -> &Source {
+        match self {
+            Self::Certificate(certificate) => &certificate.source,
+            Self::Authorities(tls) => &tls.source,
+        }
+    }
+}
+
+/// The files that something was read from.
+pub(crate) struct Source {
+    files: Vec<PathBuf>,
+    loaded: RwLock<Stamps>,
+}
+
+/// What each file was.
+pub(crate) type Stamps = Vec<Option<Stamp>>;
+
+impl Source {
+    fn of<'a>(files: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        let files: Vec<_> = files.into_iter().cloned().collect();
+        let loaded = RwLock::new(files.iter().map(|path| Stamp::of(path)).collect());
+        Self { files, loaded }
+    }
+
+    pub(crate) fn stamps(&self) -> Stamps {
+        self.files.iter().map(|path| Stamp::of(path)).collect()
+    }
+
+    /// Whether the files are others than those that were read. They may be so for a while: whoever
+    /// renews several moves one after the other.
     pub(crate) fn has_changed(&self) -> bool {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         *loaded != self.stamps()
     }
 
-    pub(crate) fn stamps(&self) -> Stamps {
-        stamps(&self.files)
+    fn loaded(&self, now: Stamps) {
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = now;
     }
-}
-
-/// The certificate's file and the key's.
-pub(crate) type Stamps = [Option<Stamp>; 2];
-
-fn stamps(files: &TlsConfig) -> Stamps {
-    [&files.certificate, &files.key].map(|path| Stamp::of(path))
 }
 
 fn certified_key(files: &TlsConfig) -> Result<Arc<CertifiedKey>, RouterError> {
@@ -125,9 +155,12 @@ pub(crate) struct WorkerTls {
     settings: WorkerTlsConfig,
     /// What the settings call the authorities' file.
     ca_setting: &'static str,
-    connectors: OnceLock<Connectors>,
+    connectors: RwLock<Option<Connectors>>,
+    /// The authorities' file, if one was named: the system's own list is read once.
+    source: Source,
 }
 
+#[derive(Clone)]
 struct Connectors {
     any: TlsConnector,
     http1: TlsConnector,
@@ -138,32 +171,51 @@ impl WorkerTls {
         settings: WorkerTlsConfig,
         ca_setting: &'static str,
     ) -> Result<Self, RouterError> {
+        let source = Source::of(&settings.ca);
         let tls = Self {
             ca_setting,
-            connectors: OnceLock::new(),
+            connectors: RwLock::new(None),
             settings,
+            source,
         };
         // A file that was named must be good from the start.
         if tls.settings.ca.is_some() {
-            let connectors = tls.build()?;
-            tls.connectors.get_or_init(|| connectors);
+            tls.read()?;
         }
         Ok(tls)
     }
 
     /// What opens a connection in which the worker may choose among `offered`.
-    pub(crate) fn connector(&self, offered: Offer) -> Result<&TlsConnector, RouterError> {
-        let connectors = match self.connectors.get() {
+    pub(crate) fn connector(&self, offered: Offer) -> Result<TlsConnector, RouterError> {
+        let known = self
+            .connectors
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let connectors = match known {
             Some(connectors) => connectors,
-            None => {
-                let connectors = self.build()?;
-                self.connectors.get_or_init(|| connectors)
-            }
+            None => self.read()?,
         };
         Ok(match offered {
-            Offer::Any => &connectors.any,
-            Offer::Http1 => &connectors.http1,
+            Offer::Any => connectors.any,
+            Offer::Http1 => connectors.http1,
         })
+    }
+
+    /// Reads the authorities again; if they cannot be used, the old ones stay.
+    pub(crate) fn reload(&self) -> Result<(), RouterError> {
+        self.read().map(|_| ())
+    }
+
+    fn read(&self) -> Result<Connectors, RouterError> {
+        let now = self.source.stamps();
+        let connectors = self.build()?;
+        *self
+            .connectors
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(connectors.clone());
+        self.source.loaded(now);
+        Ok(connectors)
     }
 
     fn build(&self) -> Result<Connectors, RouterError> {
@@ -254,16 +306,16 @@ mod tests {
         let (old, new) = (pair(), pair());
         write((Some(&old.0), Some(&old.1)));
         let certificate = Certificate::read(&files).unwrap();
-        assert!(!certificate.has_changed());
+        assert!(!certificate.source.has_changed());
         fs::remove_file(&files.certificate).unwrap();
         write((Some(&new.0), None));
-        let halfway = certificate.stamps();
-        assert!(certificate.has_changed() && certificate.reload().is_err());
-        assert!(certificate.has_changed(), "it is tried again");
+        let halfway = certificate.source.stamps();
+        assert!(certificate.source.has_changed() && certificate.reload().is_err());
+        assert!(certificate.source.has_changed(), "it is tried again");
         fs::remove_file(&files.key).unwrap();
         write((None, Some(&new.1)));
-        assert_ne!(certificate.stamps(), halfway);
-        assert!(certificate.has_changed() && certificate.reload().is_ok());
-        assert!(!certificate.has_changed());
+        assert_ne!(certificate.source.stamps(), halfway);
+        assert!(certificate.source.has_changed() && certificate.reload().is_ok());
+        assert!(!certificate.source.has_changed());
     }
 }

@@ -241,3 +241,28 @@ async fn beyond_loopback_a_token_is_asked_for() {
     let answer = router.admin_with("GET", "/state", &bearer, "").await;
     assert_eq!(answer.status, 200);
 }
+
+#[tokio::test]
+async fn connections_to_this_port_take_descriptors_of_requests_only_up_to_a_number() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let mut open = Vec::new();
+    for _ in 0..256 {
+        open.push(Conn::to(router.admin).await);
+    }
+    let mut beyond = Conn::to(router.admin).await;
+    assert_eq!(soon("its end", beyond.fill()).await, None);
+    open.pop();
+    soon("a place that is free again", async {
+        loop {
+            let mut conn = Conn::to(router.admin).await;
+            let asked = conn
+                .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                .await;
+            if asked.is_some() && conn.response().await.is_some() {
+                break;
+            }
+        }
+    })
+    .await;
+}

@@ -232,6 +232,66 @@ async fn a_worker_that_cannot_prove_who_it_is_gets_nothing() {
 }
 
 #[tokio::test]
+async fn an_authority_that_changes_is_believed_without_a_restart() {
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_certificates(old.path());
+    write_certificates(new.path());
+    let worker = Worker::start().await;
+    let inner = Running::start(&[&worker], &tls(new.path()));
+    let ca = format!("worker_tls: {{ca: {}/ca.pem}}\n", old.path().display());
+    let outer = before(&inner, "https", &ca);
+    assert!(outer.ask(&[], "{}").await.status >= 502);
+    fs::copy(new.path().join("ca.pem"), old.path().join("ca.pem")).unwrap();
+    soon(
+        "an answer of a worker that the new authority signed",
+        async {
+            while outer.ask(&[], "{}").await.status != 200 {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        },
+    )
+    .await;
+    fs::write(old.path().join("ca.pem"), "none").unwrap();
+    soon("an error that is counted", async {
+        while outer.metric("headwater_reload_errors_total").await < 0.5 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    assert_eq!(outer.ask(&[], "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_worker_gives_back_unread_goes_elsewhere_and_is_no_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut answer))) = connection.accept().await {
+                    match request.uri().path() {
+                        "/v1/chat/completions" => answer.send_reset(h2::Reason::REFUSED_STREAM),
+                        _ => drop(answer.send_response(Response::new(()), true)),
+                    }
+                }
+            });
+        }
+    });
+    let worker = Worker::start().await;
+    let workers = [format!("h2c://{address}"), worker.url()];
+    let settings = "policy: round_robin\nretry: {ratio: 1}\nbreaker: {failures: 2}\n";
+    let router = Running::before(&workers, settings);
+    for asked in 1..=12 {
+        assert_eq!(router.ask(&[], "{}").await.status, 200);
+        assert_eq!(worker.requests(), asked);
+    }
+    let declined = router.metric("headwater_retries_total{cause=\"worker_declined\"}");
+    assert!(declined.await > 4.5, "its breaker never opens");
+}
+
+#[tokio::test]
 async fn certificates_that_cannot_be_used_stop_the_start() {
     let folder = tempfile::tempdir().unwrap();
     write_certificates(folder.path());
