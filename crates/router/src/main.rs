@@ -4,7 +4,7 @@ mod command;
 mod signals;
 mod watched_file;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -22,18 +22,20 @@ fn main() -> ExitCode {
     match run(Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            say(&mut std::io::stderr(), format_args!("error: {error:#}"));
             ExitCode::from(2)
         }
     }
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("HEADWATER_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("headwater_router=info"));
+    // Lines that nobody reads are dropped, sooner than that a thread waits for their reader.
+    let (lines, _written_at_the_end) = tracing_appender::non_blocking(std::io::stderr());
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_env_filter(filter()?)
+        .with_writer(lines)
+        // A reader that has gone is nobody to complain to.
+        .log_internal_errors(false)
         // Colours are for people, not for files and collectors.
         .with_ansi(std::io::stderr().is_terminal())
         .init();
@@ -44,7 +46,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         if files == Files::Read {
             Router::check(&config)?;
         }
-        println!("{} is fine: {summary}", origin.name());
+        say(
+            &mut std::io::stdout(),
+            format_args!("{} is fine: {summary}", origin.name()),
+        );
         return Ok(());
     }
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
@@ -62,11 +67,30 @@ fn run(command: Command) -> anyhow::Result<()> {
         Some(address) => format!("admin on http://{address}"),
         None => "no admin port".to_owned(),
     };
-    eprintln!(
-        "headwater-router: listening on http://{}, {admin} ({summary})",
-        router.local_addr()
+    say(
+        &mut std::io::stderr(),
+        format_args!(
+            "headwater-router: listening on http://{}, {admin} ({summary})",
+            router.local_addr()
+        ),
     );
     let stop = signals::until_stop(signals, router.handle(), origin);
     runtime.block_on(router.run(stop))?;
     Ok(())
+}
+
+/// What is logged: `HEADWATER_LOG`, or what operators want to know.
+fn filter() -> anyhow::Result<EnvFilter> {
+    const NAME: &str = "HEADWATER_LOG";
+    match std::env::var(NAME) {
+        Ok(text) if !text.is_empty() => EnvFilter::builder().parse(&text).with_context(|| {
+            format!("{NAME}: `{text}` is no filter; write one such as `headwater_router=debug`")
+        }),
+        _ => Ok(EnvFilter::new("headwater_router=info")),
+    }
+}
+
+/// Writes a line, whether or not somebody still reads.
+fn say(out: &mut dyn Write, line: std::fmt::Arguments<'_>) {
+    let _heard = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -1,6 +1,6 @@
 //! The program: its arguments, its signals, its exit codes.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -17,6 +17,13 @@ fn program() -> Command {
 
 fn ends(arguments: &[&str]) -> Output {
     program().args(arguments).output().unwrap()
+}
+
+/// What the program's first line says.
+fn address(line: &str, after: &str) -> SocketAddr {
+    let rest = line.split(after).nth(1).unwrap();
+    let text = rest.split([',', ' ']).next().unwrap().trim();
+    text.trim_start_matches("http://").parse().unwrap()
 }
 
 /// A program that runs, and is killed if its test ends early.
@@ -38,14 +45,9 @@ impl Program {
         let line = lines.next().unwrap().unwrap();
         // Whoever writes to a pipe that nobody reads stops.
         std::thread::spawn(move || lines.for_each(drop));
-        let address = |after: &str| {
-            let rest = line.split(after).nth(1).unwrap();
-            let text = rest.split([',', ' ']).next().unwrap();
-            text.trim_start_matches("http://").parse().unwrap()
-        };
         Self {
-            address: address("listening on "),
-            admin: address("admin on "),
+            address: address(&line, "listening on "),
+            admin: address(&line, "admin on "),
             child,
         }
     }
@@ -247,6 +249,15 @@ fn what_cannot_run_ends_with_2_and_says_why() {
         ),
         (&["--listen", "127.0.0.1:0"], "--workers"),
     ];
+    let filter = program()
+        .args(["--listen", "127.0.0.1:0", "--workers", worker])
+        .env("HEADWATER_LOG", "nonsense[")
+        .output();
+    let said = String::from_utf8(filter.unwrap().stderr).unwrap();
+    assert!(
+        said.contains("HEADWATER_LOG: `nonsense[` is no filter"),
+        "{said}"
+    );
     for (arguments, expected) in cases {
         let output = ends(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -308,4 +319,41 @@ async fn what_a_file_or_a_collector_gets_has_no_colours() {
     let _ = child.kill();
     let _ = child.wait();
     assert!(!said().contains('\u{1b}'), "{}", said());
+}
+
+#[tokio::test]
+async fn whoever_does_not_read_the_log_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.yaml");
+    let worker = Worker::start().await;
+    write(&path, &[&worker]);
+    for reader_stays in [true, false] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut filler = writer.try_clone().unwrap();
+        let child = program().arg("--config").arg(&path).stderr(writer).spawn();
+        let (mut reader, mut line) = (BufReader::new(reader), String::new());
+        reader.read_line(&mut line).unwrap();
+        let mut program = Program {
+            address: address(&line, "listening on "),
+            admin: address(&line, "admin on "),
+            child: child.unwrap(),
+        };
+        // The pipe is full from now on, or nobody is at its other end.
+        std::thread::spawn(move || while filler.write_all(&[b'x'; 4096]).is_ok() {});
+        let _reader = reader_stays.then_some(reader);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        for reloads in ["1", "2"] {
+            program.signal("HUP");
+            program
+                .until_metric("headwater_reloads_total ", reloads)
+                .await;
+            program.ask("a").await;
+        }
+        program.signal("TERM");
+        until("the end of the program", || {
+            program.child.try_wait().unwrap().is_some()
+        })
+        .await;
+        assert!(program.child.wait().unwrap().success(), "{reader_stays}");
+    }
 }
