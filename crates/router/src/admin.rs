@@ -14,6 +14,7 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::admin_access::Access;
 use crate::admin_answer::{self, Answer, JSON, PROMETHEUS, Refusal, TEXT};
@@ -28,6 +29,9 @@ use crate::status_feed;
 
 /// A longer body is none that this port understands.
 const LARGEST_BODY: usize = 64 << 10;
+
+/// Nor is one that takes longer.
+const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// So many connections at a time: descriptors are for requests. One more is closed at once.
 const MOST_CONNECTIONS: usize = 256;
@@ -93,9 +97,16 @@ async fn answer(shared: &Arc<Shared>, access: &Access, request: Request<Incoming
     if !methods.contains(method) {
         return wrong_method(methods);
     }
-    let body = match Limited::new(body, LARGEST_BODY).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => return Refusal::bad_request("the body is too long or broke off").into_answer(),
+    let body = match *method {
+        // What comes with a question is not waited for: probes must not depend on it.
+        Method::GET => Bytes::new(),
+        _ => match timeout(BODY_TIME, Limited::new(body, LARGEST_BODY).collect()).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(_)) => {
+                return Refusal::bad_request("the body is too long or broke off").into_answer();
+            }
+            Err(_) => return Refusal::bad_request("the body did not come in time").into_answer(),
+        },
     };
     let query = head.uri.query().unwrap_or_default();
     let changed = match (path, method) {

@@ -23,9 +23,15 @@ impl AnswerBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match self {
             Self::Http1(exchange) => exchange.poll_frame(cx),
-            Self::Http2(parts) => Pin::new(&mut parts.0)
-                .poll_frame(cx)
-                .map_err(|_| Cut::ByWorker),
+            Self::Http2(parts) => {
+                Pin::new(&mut parts.0)
+                    .poll_frame(cx)
+                    .map_err(|_| match parts.2.is_broken() {
+                        // The stream ends with the body that was sent in it.
+                        true => Cut::ByClient,
+                        false => Cut::ByWorker,
+                    })
+            }
         }
     }
 

@@ -257,6 +257,8 @@ pub(crate) struct ClientStream {
     scan: HeadScan,
     /// Bytes that came after the last answer.
     thrown_away: usize,
+    /// Whether what was read last came while a request was served: of its body, or behind it.
+    read_on: bool,
     is_shut: bool,
 }
 
@@ -267,6 +269,7 @@ impl ClientStream {
             client,
             scan: HeadScan::default(),
             thrown_away: 0,
+            read_on: false,
             is_shut: false,
         }
     }
@@ -323,14 +326,18 @@ impl ClientStream {
     }
 
     /// Ends a connection whose client has left while its request is served, which costs no memory
-    /// to read to. Within TLS there is nothing to peek at: there the engine reads.
+    /// to read to. Within TLS there is nothing to peek at: there the engine reads, but not behind
+    /// bytes that it has no use for yet.
     fn notice_leaving(&self, cx: &mut Context<'_>) -> io::Result<()> {
-        let Some(stream) = self.stream.plain() else {
-            return Ok(());
-        };
         if self.client.phase.get() != Phase::Busy || self.client.speaks.get() != Spoken::Http1 {
             return Ok(());
         }
+        let Some(stream) = self.stream.plain() else {
+            return match self.read_on {
+                true => self.notice_leaving_behind(self.stream.socket()),
+                false => Ok(()),
+            };
+        };
         let mut byte = [0];
         match stream.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
             Poll::Ready(Ok(0)) => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -399,6 +406,7 @@ impl AsyncRead for ClientStream {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
         if let Some(bytes) = buffer.filled().get(before..).filter(|b| !b.is_empty()) {
+            self.read_on = self.client.phase.get() == Phase::Busy;
             self.look(bytes);
         }
         Poll::Ready(read)

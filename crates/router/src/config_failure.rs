@@ -83,6 +83,10 @@ pub struct HealthConfig {
     /// Default 60.
     #[serde(deserialize_with = "value::seconds")]
     pub busy_seconds: u64,
+    /// For how long, in seconds, a worker may say nothing in the midst of an answer. Beyond, the
+    /// answer is cut off. Default 600.
+    #[serde(deserialize_with = "value::some_seconds")]
+    pub silence_seconds: Option<u64>,
 }
 
 impl Default for RetryConfig {
@@ -116,6 +120,7 @@ impl Default for HealthConfig {
             timeout_ms: 5_000,
             failures: 3,
             busy_seconds: 60,
+            silence_seconds: Some(600),
         }
     }
 }

@@ -124,7 +124,8 @@ async fn ask_server(server: SocketAddr, name: &str, kind: TYPE) -> io::Result<An
     // From here on only this server's datagrams come in.
     socket.connect(server).await?;
     let id = dice();
-    let question = question(id, name, kind)?;
+    let mut question = question(id, name, kind, Extension::Yes)?;
+    let mut is_plain = false;
     socket.send(&question).await?;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
@@ -132,7 +133,13 @@ async fn ask_server(server: SocketAddr, name: &str, kind: TYPE) -> io::Result<An
         let datagram = buffer.get(..length).unwrap_or_default();
         match read(datagram, id, kind) {
             Some(Reading::Answer(answer)) => return Ok(answer),
-            Some(Reading::Failure(error)) => return Err(error),
+            // It may not know of extensions (RFC 6891, 7), and understand the question without.
+            Some(Reading::Misunderstood(_)) if !is_plain => {
+                is_plain = true;
+                question = self::question(id, name, kind, Extension::No)?;
+                socket.send(&question).await?;
+            }
+            Some(Reading::Failure(error) | Reading::Misunderstood(error)) => return Err(error),
             Some(Reading::TooLong) => return ask_over_tcp(server, &question, id, kind).await,
             // Not an answer to this question; the right one may still come.
             None => {}
@@ -155,19 +162,26 @@ async fn ask_over_tcp(
     stream.read_exact(&mut message).await?;
     match read(&message, id, kind) {
         Some(Reading::Answer(answer)) => Ok(answer),
-        Some(Reading::Failure(error)) => Err(error),
+        Some(Reading::Failure(error) | Reading::Misunderstood(error)) => Err(error),
         Some(Reading::TooLong) | None => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 
-fn question(id: u16, name: &str, kind: TYPE) -> io::Result<Vec<u8>> {
+/// Whether a question says how long an answer may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extension {
+    Yes,
+    No,
+}
+
+fn question(id: u16, name: &str, kind: TYPE, extension: Extension) -> io::Result<Vec<u8>> {
     let name = Name::new(name).map_err(io::Error::other)?;
     let mut packet = Packet::new_query(id);
     packet.set_flags(PacketFlag::RECURSION_DESIRED);
     let class = simple_dns::QCLASS::CLASS(CLASS::IN);
     let asked = Question::new(name, QTYPE::TYPE(kind), class, false);
     packet.questions.push(asked);
-    *packet.opt_mut() = Some(OPT {
+    *packet.opt_mut() = (extension == Extension::Yes).then(|| OPT {
         opt_codes: Vec::new(),
         udp_packet_size: DATAGRAM,
         version: 0,
@@ -178,6 +192,7 @@ fn question(id: u16, name: &str, kind: TYPE) -> io::Result<Vec<u8>> {
 enum Reading {
     Answer(Answer<Data>),
     Failure(io::Error),
+    Misunderstood(io::Error),
     TooLong,
 }
 
@@ -194,7 +209,10 @@ fn read(message: &[u8], id: u16, kind: TYPE) -> Option<Reading> {
         RCODE::NoError | RCODE::NameError => {}
         other => {
             let error = io::Error::other(format!("the name server answers {other:?}"));
-            return Some(Reading::Failure(error));
+            return Some(match other {
+                RCODE::FormatError | RCODE::NotImplemented => Reading::Misunderstood(error),
+                _ => Reading::Failure(error),
+            });
         }
     }
     // Aliases come before what they lead to; only the latter is of this kind.
@@ -328,6 +346,32 @@ pub(crate) mod tests {
             let nothing = resolver.addresses("nobody.test").await.unwrap();
             assert!(nothing.records.is_empty());
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_knows_no_extensions_is_asked_without() {
+        let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = udp.local_addr().unwrap();
+        tokio::spawn(async move {
+            let mut buffer = [0; 2_000];
+            loop {
+                let (length, from) = udp.recv_from(&mut buffer).await.unwrap();
+                let records = [a("engines.test", 30, [127, 0, 0, 1])];
+                let mut reply = answer(&buffer[..length], &records, false);
+                // The count of additional records, of which the extension is one.
+                if buffer[10..12] != [0, 0] {
+                    reply[3] = 1;
+                    reply[6..8].fill(0);
+                    reply.truncate(length);
+                }
+                udp.send_to(&reply, from).await.unwrap();
+            }
+        });
+        let found = Resolver::new(Some(address)).addresses("engines.test").await;
+        assert_eq!(
+            found.unwrap().records,
+            ["127.0.0.1".parse::<IpAddr>().unwrap()]
+        );
     }
 
     #[tokio::test]

@@ -44,6 +44,8 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     ByWorker,
+    /// The worker said nothing for too long.
+    Silent,
     /// The request's body broke off while the answer was on its way.
     ByClient,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ByWorker => "the worker broke off its answer",
+            Self::Silent => "the worker fell silent in the midst of its answer",
             Self::ByClient => "the client broke off its request",
         })
     }

@@ -65,6 +65,7 @@ mod member;
 mod model_pool;
 mod roster;
 mod shared;
+mod silence;
 mod sources;
 
 mod admin;

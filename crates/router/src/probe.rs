@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
+use crate::fault::Fault;
 use crate::shared::Shared;
 use crate::spoken::Spoken;
 use crate::tls::Offer;
@@ -43,6 +44,8 @@ pub(crate) enum NoAnswer {
     /// It was connected, but said nothing in time.
     Silent,
     Failed,
+    /// This process can open no more connections, which says nothing of the worker.
+    Exhausted,
 }
 
 const CONNECT_TIME: Duration = Duration::from_secs(2);
@@ -77,10 +80,14 @@ impl Probe {
         let sender = timeout(CONNECT_TIME, self.connect()).await;
         let sender = match sender {
             Ok(Ok(sender)) => sender,
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(NoAnswer::Refused);
+            Ok(Err(error)) => {
+                return Err(match Fault::of_connect(&error) {
+                    Fault::Refused => NoAnswer::Refused,
+                    Fault::Exhausted => NoAnswer::Exhausted,
+                    _ => NoAnswer::Failed,
+                });
             }
-            Ok(Err(_)) | Err(_) => return Err(NoAnswer::Failed),
+            Err(_) => return Err(NoAnswer::Failed),
         };
         self.exchange(sender, most_bytes)
             .await?

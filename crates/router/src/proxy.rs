@@ -8,7 +8,7 @@ use std::time::Duration;
 use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{CONNECTION, EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::sync::Notify;
@@ -34,6 +34,7 @@ use crate::pool::Pool;
 use crate::relay::{Answer, Download, Relay, Tail};
 use crate::roster::Placed;
 use crate::shared::{Place, Shared};
+use crate::silence::Silence;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
@@ -80,8 +81,16 @@ impl Proxy {
         if let Some(telemetry) = &self.shared.telemetry {
             turn.telling = telemetry.begin(&mut request).map(Box::new);
         }
+        let is_http1 = request.version() != Version::HTTP_2;
         let (head, body) = match self.forward(turn.head(), request).await {
-            Ok((head, relay)) => {
+            Ok((mut head, relay)) => {
+                if relay.is_early && is_http1 {
+                    // The engine closes the connection behind such an answer. The client is told,
+                    // and may say all that it has to say before.
+                    let close = HeaderValue::from_static("close");
+                    head.headers.insert(CONNECTION, close);
+                    turn.refused();
+                }
                 turn.answered(&head);
                 (head, Download::of_worker(relay, turn))
             }
@@ -194,6 +203,8 @@ impl Proxy {
             body: Some(body),
             cut: None,
             cached_tokens: None,
+            is_early: !outgoing.upload.is_complete(),
+            silence: self.silence(),
             answer: answer_of(head.status),
             guard,
             endpoint: Arc::clone(endpoint),
@@ -328,6 +339,11 @@ impl Proxy {
                 }
             }
         }
+    }
+
+    fn silence(&self) -> Silence {
+        let limit = self.shared.config.health.silence_seconds;
+        Silence::new(limit.map(Duration::from_secs))
     }
 
     fn upload_limits(&self) -> UploadLimits {

@@ -17,6 +17,7 @@ use crate::exchange::Cut;
 use crate::inflight::InFlight;
 use crate::pool::Pool;
 use crate::shared::Shared;
+use crate::silence::Silence;
 use crate::telemetry::Ending;
 use crate::usage::UsageTail;
 
@@ -37,6 +38,9 @@ pub(crate) struct Relay {
     /// Nothing once it has come to its end, or was cut.
     pub(crate) body: Option<AnswerBody>,
     pub(crate) cut: Option<Cut>,
+    /// Whether it began before the worker had all of the request.
+    pub(crate) is_early: bool,
+    pub(crate) silence: Silence,
     pub(crate) answer: Answer,
     pub(crate) cached_tokens: Option<u32>,
     /// Of an answer that may say what was cached, its end.
@@ -103,7 +107,7 @@ impl Relay {
     /// How it ended, or did until now.
     fn ending(&self) -> Ending {
         match self.cut {
-            Some(Cut::ByWorker) => Ending::WorkerCut,
+            Some(Cut::ByWorker | Cut::Silent) => Ending::WorkerCut,
             None if self.body.is_none() => Ending::Complete,
             None if self.shared.is_over() => Ending::RouterStopped,
             Some(_) | None => Ending::ClientGone,
@@ -151,19 +155,26 @@ impl Relay {
         self.body = None;
         self.cut = Some(cut);
         self.guard.fail();
-        if cut == Cut::ByWorker {
-            self.shared.counters.upstream_errors.add("cut_short");
-            self.endpoint.cut();
-            self.shared
-                .learn(&self.endpoint, Verdict::Failed, "cut_short");
-        }
+        let cause = match cut {
+            Cut::ByWorker => "cut_short",
+            Cut::Silent => "silent",
+            Cut::ByClient => return,
+        };
+        self.shared.counters.upstream_errors.add(cause);
+        self.endpoint.cut();
+        self.shared.learn(&self.endpoint, Verdict::Failed, cause);
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let Some(body) = &mut self.body else {
             return Poll::Ready(self.cut.map(Err));
         };
-        let polled = body.poll_frame(cx);
+        let mut polled = body.poll_frame(cx);
+        if polled.is_ready() {
+            self.silence.ends();
+        } else if self.silence.is_over(cx) {
+            polled = Poll::Ready(Some(Err(Cut::Silent)));
+        }
         match &polled {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(frame))) => {

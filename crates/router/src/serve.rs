@@ -126,7 +126,7 @@ impl Thread {
                 self.turned_away.set(self.turned_away.get() + 1);
                 let thread = Rc::clone(self);
                 tokio::task::spawn_local(async move {
-                    turn_away(stream).await;
+                    let _said = timeout(2 * TICK, thread.turn_away(stream)).await;
                     thread.turned_away.set(thread.turned_away.get() - 1);
                 });
             }
@@ -187,6 +187,23 @@ impl Thread {
                 client.drive(Box::pin(connection), stop).await
             }
         };
+    }
+
+    /// Says that there is no room, and reads for a moment what the client has sent: a system that
+    /// closes a connection with unread bytes takes back what it has sent itself.
+    async fn turn_away(&self, stream: TcpStream) -> io::Result<u64> {
+        const MOST: u64 = 1 << 20;
+        let mut stream = match &self.proxy.shared.certificate {
+            None => Transport::Plain(stream),
+            Some(certificate) => {
+                let stream = certificate.acceptor.accept(stream).await?;
+                Transport::Tls(Box::new(TlsStream::Server(stream)))
+            }
+        };
+        let text = answer::too_many_connections();
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream.take(MOST), &mut tokio::io::sink()).await
     }
 
     /// Finds out what the client speaks.
@@ -261,24 +278,14 @@ impl Thread {
     }
 }
 
-/// Says that there is no room, and reads for a moment what the client has sent: a system that
-/// closes a connection with unread bytes takes back what it has sent itself.
-async fn turn_away(mut stream: TcpStream) {
-    const MOST: u64 = 1 << 20;
-    let text = answer::too_many_connections();
-    let said = async {
-        stream.write_all(text.as_bytes()).await?;
-        stream.shutdown().await?;
-        tokio::io::copy(&mut stream.take(MOST), &mut tokio::io::sink()).await
-    };
-    let _said = timeout(2 * TICK, said).await;
-}
-
 /// Looks at a connection's first bytes without taking them. One look per connection costs less
 /// than carrying the bytes along through every read.
 async fn spoken(stream: &TcpStream) -> io::Result<Spoken> {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let mut start = [0; PREFACE.len()];
+    // The socket stays readable, so that nothing tells when more of it comes. Doubled, so that
+    // those who never send the rest cost next to nothing.
+    let mut pause = Duration::from_millis(5);
     loop {
         let seen = stream.peek(&mut start).await?;
         let seen = start.get(..seen).unwrap_or_default();
@@ -291,6 +298,7 @@ async fn spoken(stream: &TcpStream) -> io::Result<Spoken> {
         if !PREFACE.starts_with(seen) {
             return Ok(Spoken::Http1);
         }
-        sleep(Duration::from_millis(5)).await;
+        sleep(pause).await;
+        pause = (2 * pause).min(TICK);
     }
 }

@@ -16,6 +16,14 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
+    /// The socket.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+
     /// The socket, if the bytes in it are those of HTTP.
     pub(crate) fn plain(&self) -> Option<&TcpStream> {
         match self {

@@ -178,6 +178,11 @@ impl Upload {
     pub(crate) fn is_complete(&self) -> bool {
         self.0.borrow().is_complete()
     }
+
+    /// Whether the rest of it cannot be had.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.0.borrow().broken.is_some()
+    }
 }
 
 impl Source {

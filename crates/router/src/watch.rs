@@ -73,6 +73,7 @@ pub(crate) async fn health(shared: Arc<Shared>, endpoint: Arc<Endpoint>) {
                 shared.set_health(&endpoint, Health::Down, Process::AsBefore, why);
             }
             Finding::Refused => shared.set_health(&endpoint, Health::Down, Process::Gone, why),
+            Finding::Nothing => {}
             // Too busy for this question, but not for its work.
             Finding::Silent if silent.is_none() => {}
             // It may be at a long prompt of ours: others are preferred, and it is not dead.
@@ -101,6 +102,8 @@ enum Finding {
     /// No answer in time.
     Silent,
     Failing,
+    /// This process could not ask.
+    Nothing,
 }
 
 impl Finding {
@@ -118,6 +121,7 @@ impl Finding {
             NoAnswer::Refused => Self::Refused,
             NoAnswer::Silent => Self::Silent,
             NoAnswer::Failed => Self::Failing,
+            NoAnswer::Exhausted => Self::Nothing,
         }
     }
 
@@ -128,6 +132,7 @@ impl Finding {
             Self::Refused => "health_refused",
             Self::Silent => "health_timeout",
             Self::Failing => "health_failed",
+            Self::Nothing => "router_exhausted",
         }
     }
 }

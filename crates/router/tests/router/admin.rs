@@ -266,3 +266,14 @@ async fn connections_to_this_port_take_descriptors_of_requests_only_up_to_a_numb
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_probe_is_answered_whatever_comes_with_it() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let mut conn = Conn::to(router.admin).await;
+    let asked = "GET /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n";
+    conn.send(asked).await.unwrap();
+    let answer = soon("an answer", conn.response()).await.unwrap();
+    assert_eq!((answer.status, answer.text()), (200, "ok\n"));
+}

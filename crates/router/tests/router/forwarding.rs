@@ -487,3 +487,53 @@ async fn a_router_that_stops_lets_streams_finish() {
     assert_eq!(soon("the end", conn.chunk()).await, Some(Vec::new()));
     router.ended().await;
 }
+
+#[tokio::test]
+async fn a_client_may_send_all_it_has_behind_an_early_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.readable().await.unwrap();
+            let refusal = b"HTTP/1.1 413 X\r\ncontent-length: 4\r\n\r\nmuch";
+            stream.write_all(refusal).await.unwrap();
+            open.push(stream);
+        }
+    });
+    let router = Running::before(&[format!("http://{address}")], "");
+    let mut conn = Conn::to(router.address).await;
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: router\r\nx-session-id: a\r\ncontent-length: 400000\r\n\r\n";
+    conn.send(head).await.unwrap();
+    conn.send(&"x".repeat(1_000)).await.unwrap();
+    let answer = soon("an early answer", conn.response()).await.unwrap();
+    assert_eq!((answer.status, answer.text()), (413, "much"));
+    assert_eq!(answer.headers["connection"], "close");
+    // Nobody waits for it, and nobody minds.
+    for _ in 0..39 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        conn.send(&"x".repeat(10_000)).await.expect("no reset");
+    }
+    assert_eq!(soon("the end", conn.fill()).await, None);
+}
+
+#[tokio::test]
+async fn a_worker_that_falls_silent_loses_its_answer() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "health: {silence_seconds: 1}\n");
+    worker.does(Act::Stream);
+    let mut conn = Conn::to(router.address).await;
+    conn.send(&request(&[], "{}")).await.unwrap();
+    soon("a head", conn.response_head()).await.unwrap();
+    for _ in 0..6 {
+        // Slower than the limit in all, not from one to the next.
+        worker.events.add_permits(1);
+        soon("an event", conn.chunk()).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    }
+    assert_eq!(soon("a cut", conn.chunk()).await, None);
+    let silent = "headwater_upstream_errors_total{cause=\"silent\"}";
+    assert_eq!(router.metric(silent).await, 1.0);
+    assert_eq!(router.state().await["workers"][0]["in_flight"], 0);
+}

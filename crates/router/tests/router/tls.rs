@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 use hyper::body::Incoming;
@@ -12,7 +13,12 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use tokio::net::TcpListener;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::support::{Act, Conn, Running, Worker, request, soon, until};
 
@@ -77,7 +83,7 @@ async fn requests_bodies_and_streams_go_through_tls_and_http2() {
             let chunk = soon("an event", conn.chunk()).await.unwrap();
             assert_eq!(chunk, format!("data: {number}\n\n").as_bytes());
         }
-        let left = || worker.left.load(std::sync::atomic::Ordering::SeqCst);
+        let left = || worker.left.load(SeqCst);
         drop(conn);
         until("the end of a stream without a client", || left() == 1).await;
         // Others on the same connection go on.
@@ -322,4 +328,99 @@ async fn certificates_that_cannot_be_used_stop_the_start() {
             .to_string();
         assert!(error.contains(part), "{error}");
     }
+}
+
+/// A client that believes the folder's authority.
+async fn tls_conn(folder: &Path, address: SocketAddr) -> TlsStream<TcpStream> {
+    let mut roots = rustls::RootCertStore::empty();
+    let authority = fs::read(folder.join("ca.pem")).unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(&authority).unwrap())
+        .unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connector = TlsConnector::from(Arc::new(config));
+    connector.connect(name, stream).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_client_within_tls_is_missed_behind_what_nobody_reads_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificates(folder.path());
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], &tls(folder.path()));
+    worker.does(Act::Hang);
+    for (asked, behind) in ["", "\r\n", "GET / HTTP/1.1\r\n"].into_iter().enumerate() {
+        let mut conn = tls_conn(folder.path(), router.address).await;
+        let text = request(&[], "{}");
+        conn.write_all(text.as_bytes()).await.unwrap();
+        until("the request", || worker.requests() == asked + 1).await;
+        conn.write_all(behind.as_bytes()).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        drop(conn);
+        until("a cancelled wait", || worker.left.load(SeqCst) == asked + 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_within_tls_is_told_that_there_is_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    write_certificates(folder.path());
+    let worker = Worker::start().await;
+    let settings = format!("{}limits: {{connections: 1}}\n", tls(folder.path()));
+    let router = Running::start(&[&worker], &settings);
+    let _first = tls_conn(folder.path(), router.address).await;
+    let mut second = tls_conn(folder.path(), router.address).await;
+    let mut answer = Vec::new();
+    soon("an answer", second.read_to_end(&mut answer))
+        .await
+        .ok();
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_not_the_fault_of_a_worker_that_has_begun() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                let mut begun = Vec::new();
+                while let Some(Ok((request, mut answer))) = connection.accept().await {
+                    if request.uri().path() == "/v1/chat/completions" {
+                        let sent = answer.send_response(Response::new(()), false);
+                        begun.push((request, sent));
+                    } else {
+                        drop(answer.send_response(Response::new(()), true));
+                    }
+                }
+            });
+        }
+    });
+    let router = Running::before(&[format!("h2c://{address}")], "");
+    for _ in 0..6 {
+        let mut conn = Conn::to(router.address).await;
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: router\r\nx-session-id: a\r\ntransfer-encoding: chunked\r\n\r\n";
+        conn.send(&format!("{head}5\r\nhello\r\n")).await.unwrap();
+        soon("a head", conn.response_head()).await.unwrap();
+        conn.send("no chunk\r\n").await.unwrap();
+        while soon("the end", conn.fill()).await.is_some() {}
+    }
+    let cut = "headwater_upstream_errors_total{cause=\"cut_short\"}";
+    assert_eq!(router.metric(cut).await, 0.0);
+    assert_eq!(
+        router
+            .metric("headwater_breaker_total{cause=\"opened\"}")
+            .await,
+        0.0
+    );
 }
