@@ -104,6 +104,7 @@ fn request(signature: &Signature, text: usize) -> Request<'_> {
         signature: Some(signature),
         affinity: Some(text as u64),
         key_source: KeySource::Affinity,
+        body_bytes: None,
         excluded: &[],
     }
 }

@@ -116,6 +116,7 @@ fn request(signature: &Signature, key: u64) -> Request<'_> {
         signature: Some(signature),
         affinity: Some(key),
         key_source: KeySource::Affinity,
+        body_bytes: None,
         excluded: &[],
     }
 }

@@ -23,6 +23,7 @@ pub(crate) struct Columns {
     pub(crate) fixed_ms: Vec<f64>,
     pub(crate) token_ms: Vec<f64>,
     pub(crate) pair_ms: Vec<f64>,
+    pub(crate) evicts: Vec<f64>,
 }
 
 /// Sums over some workers.
@@ -95,6 +96,7 @@ impl Columns {
         self.fixed_ms.push(0.0);
         self.token_ms.push(0.0);
         self.pair_ms.push(0.0);
+        self.evicts.push(0.0);
         self.put(rank, gauge);
     }
 
@@ -108,6 +110,7 @@ impl Columns {
         self.fixed_ms[rank] = gauge.prefill.fixed_ms;
         self.token_ms[rank] = gauge.prefill.token_ms;
         self.pair_ms[rank] = gauge.prefill.pair_ms;
+        self.evicts[rank] = gauge.evicts;
     }
 }
 

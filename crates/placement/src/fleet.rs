@@ -41,6 +41,10 @@ pub struct Fleet {
     pub(crate) priced: Rate,
     /// What a request's prefill is lately.
     pub(crate) typical: Typical,
+    /// Tokens that were new where they were sent, of all workers.
+    pub(crate) inflow: f64,
+    /// Whether answers stream.
+    pub(crate) streams: Habit,
     /// Whether any engine has ever said what it found in its cache.
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
@@ -72,6 +76,8 @@ impl Fleet {
             rate: Rate::COMMON,
             priced: Rate::COMMON,
             typical,
+            inflow: 0.0,
+            streams: Habit::default(),
             hears_of_caches: false,
             dispatches: 0,
             draws: Draws::default(),

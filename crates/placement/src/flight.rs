@@ -26,6 +26,10 @@ pub(crate) struct Flight {
     pub(crate) cached_tokens: u32,
     pub(crate) pending_us: u64,
     pub(crate) since: At,
+    /// When its first byte comes if the worker has nothing to do but prefill.
+    pub(crate) due: At,
+    /// Requests that were there when it came.
+    pub(crate) beside: u32,
     /// Whether nothing else waited for a first byte there when it began.
     pub(crate) alone: bool,
     /// When its first byte came, and what that says of its worker's speed if it was alone.
@@ -94,6 +98,11 @@ impl Flights {
         self.by_request.retain(|_, flight| flight.slot != slot);
     }
 
+    /// When the next request may have waited for too long.
+    pub(crate) fn next_due(&self) -> Option<At> {
+        self.due.peek().map(|Reverse((due, _, _))| *due)
+    }
+
     /// The next request that has waited for too long, each once.
     pub(crate) fn pop_due(&mut self, at: At) -> Option<RequestId> {
         while let Some(Reverse((due, request, number))) = self.due.peek().copied()
@@ -145,6 +154,8 @@ mod tests {
             cached_tokens: 0,
             pending_us: 0,
             since: At::default(),
+            due: At::default(),
+            beside: 0,
             alone: true,
             sample: None,
             believed: None,

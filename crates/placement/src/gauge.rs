@@ -16,6 +16,8 @@ pub(crate) struct Gauge {
     pub(crate) state: WorkerState,
     pub(crate) weight: f64,
     pub(crate) prefill: PrefillModel,
+    /// See [`Turnover::price`](crate::turnover::Turnover::price).
+    pub(crate) evicts: f64,
     /// Our own requests, held ones too.
     pub(crate) own: u32,
     /// Whether any is held.
@@ -49,6 +51,7 @@ impl Gauge {
             state: worker.state,
             weight: worker.weight,
             prefill: worker.prefill,
+            evicts: worker.turnover.price(),
             own: worker.own.in_flight + worker.own.held.requests(),
             holds: worker.own.held.requests() > 0,
             ahead: worker.own.held.ahead(settings.order),
@@ -88,7 +91,7 @@ impl Live {
             waiting: worker.waiting(at),
             is_hot: worker.watermark.is_hot(at, settings),
             bears,
-            queue_ms: (work_ms + settings.active_ms * f64::from(in_flight)) / bears,
+            queue_ms: (work_ms + worker.active_ms(settings) * f64::from(in_flight)) / bears,
         }
     }
 }

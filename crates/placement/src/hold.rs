@@ -40,6 +40,7 @@ pub(crate) struct Asked {
     signature: Option<Signature>,
     affinity: Option<u64>,
     key_source: KeySource,
+    body_bytes: Option<u64>,
     excluded: SmallVec<[WorkerId; 2]>,
 }
 
@@ -49,6 +50,7 @@ impl Asked {
             signature: request.signature.copied(),
             affinity: request.affinity,
             key_source: request.key_source,
+            body_bytes: request.body_bytes,
             excluded: SmallVec::from_slice(request.excluded),
         }
     }
@@ -58,6 +60,7 @@ impl Asked {
             signature: self.signature.as_ref(),
             affinity: self.affinity,
             key_source: self.key_source,
+            body_bytes: self.body_bytes,
             excluded: &self.excluded,
         }
     }
@@ -129,16 +132,17 @@ struct Offer<'f> {
 }
 
 impl Fleet {
-    /// The held request whose turn it is, if any; changes nothing.
+    /// The held request whose turn it is, if any.
     ///
     /// Whoever follows it tells [`Event::Dispatched`](crate::Event::Dispatched) and asks again,
     /// until there is none. To be asked after any event that can free a worker, and at
     /// [`Self::next_release_at`].
     #[must_use]
-    pub fn release(&self, at: At) -> Option<Release> {
+    pub fn release(&mut self, at: At) -> Option<Release> {
         if self.held.is_empty() {
             return None;
         }
+        self.presume(at);
         self.overdue(at)
             .or_else(|| self.next_in_turn(at))
             .or_else(|| self.rebound(at))
@@ -146,7 +150,7 @@ impl Fleet {
     }
 
     /// When a held request can leave with no event before: it will have waited for as long as it
-    /// may, or what others have at its worker will have been worked off.
+    /// may, or what is at its worker will have been worked off.
     #[must_use]
     pub fn next_release_at(&self) -> Option<At> {
         let serving = self.workers.iter().filter(|w| serves(w));
@@ -160,7 +164,11 @@ impl Fleet {
         let homeless = self.held.homeless.iter();
         let homeless = homeless.filter(|held| !self.is_stranded(held));
         let patient = homeless.map(|held| held.since.after(self.settings.max_hold));
-        due.chain(patient).min()
+        let presumed = match self.held.is_empty() {
+            true => None,
+            false => self.flights.next_due(),
+        };
+        due.chain(patient).chain(presumed).min()
     }
 
     /// A held request that no worker may get any more, if there is one. It is never released:
@@ -305,7 +313,8 @@ impl Fleet {
         let (there, here) = (self.offer(held, busy), self.offer(held, idle));
         // All that waits there, not only what goes before it: the rest would wait for it.
         let ahead = busy.pending_ms(at) - held.prefill_us as f64 / 1_000.0;
-        let active = |w: &Worker| self.settings.active_ms * f64::from(w.in_flight(at)) / w.weight;
+        let active =
+            |w: &Worker| w.active_ms(&self.settings) * f64::from(w.in_flight(at)) / w.weight;
         let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms;
         stay - (idle.pending_ms(at) + active(idle) + factor * here.prefill_ms)
     }

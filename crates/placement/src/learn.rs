@@ -258,6 +258,7 @@ impl Fleet {
         {
             self.demand.note(at, name, &self.settings);
         }
+        let workers = self.workers.len() as f64;
         let Some(worker) = self.workers.at_mut(slot) else {
             return;
         };
@@ -265,12 +266,24 @@ impl Fleet {
         let prefill_ms = worker.prefill.ms(uncached_tokens, held);
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
+        let beside = worker.own.in_flight;
         worker.begin(uncached_tokens, pending_us);
+        self.inflow += f64::from(uncached_tokens);
+        let rooms = worker.room() * workers;
+        worker
+            .turnover
+            .note(uncached_tokens, self.inflow, (worker.room(), rooms));
         let until_due = Duration::from_micros(worker.own.pending_us);
         self.typical.note(uncached_tokens, prefill_ms);
-        let patience = self.settings.patience;
-        let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
-        let presumed = at.after(patience).after(Duration::from_micros(due_us));
+        let presumed = match self.streams.is_the_rule() {
+            // Its first byte will tell, unless it is one of the few.
+            true => {
+                let due_us = 3 * worker.own.pending_us.min(u64::MAX / 4);
+                let patience = self.settings.patience;
+                at.after(patience).after(Duration::from_micros(due_us))
+            }
+            false => at.after(until_due),
+        };
         let oldness = wear.limit / 4;
         let flight = Flight {
             number: self.dispatches,
@@ -282,6 +295,8 @@ impl Fleet {
             cached_tokens: held,
             pending_us,
             since: at,
+            due: at.after(until_due),
+            beside,
             alone,
             sample: None,
             believed: tests.and_then(|t| t.believed).map(|(tokens, age)| Tested {
@@ -387,7 +402,7 @@ impl Fleet {
 
     /// Prompts that should have been prefilled long ago count as such: an answer that does not
     /// stream has its first byte at its end, and a worker must not look busy until then.
-    fn presume(&mut self, at: At) {
+    pub(crate) fn presume(&mut self, at: At) {
         while let Some(request) = self.flights.pop_due(at) {
             let Some(flight) = self.flights.get_mut(request) else {
                 continue;
@@ -426,6 +441,15 @@ impl Fleet {
         let streamed_ms = at.since(first).as_secs_f64() * 1_000.0;
         if self.settings.routers > 1 {
             worker.late.ended(streamed_ms > STREAMS_MS);
+        }
+        let streamed = streamed_ms > STREAMS_MS;
+        self.streams.note(streamed);
+        // Beside other routers it would tell of what they have sent, too.
+        if streamed && self.settings.routers == 1 {
+            let expected_ms = flight.due.since(flight.since).as_secs_f64() * 1_000.0;
+            worker
+                .crowd
+                .note(sample.measured_ms, expected_ms, flight.beside);
         }
         // Behind another prompt it would tell of both.
         if flight.alone && streamed_ms > sample.measured_ms / 16.0 + STREAMS_MS {

@@ -54,6 +54,7 @@
 //!     signature: Some(&signature),
 //!     affinity: Some(0x5eed),
 //!     key_source: KeySource::Affinity,
+//!     body_bytes: None,
 //!     excluded: &[],
 //! };
 //!
@@ -171,10 +172,13 @@ mod ring;
 mod hold;
 
 mod backlog;
+
 mod homecoming;
 
 // and what is remembered.
 mod crew;
+
+mod crowd;
 
 mod board;
 
@@ -183,6 +187,8 @@ mod gauge;
 mod worker;
 
 mod rate;
+
+mod turnover;
 
 mod watermark;
 

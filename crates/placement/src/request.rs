@@ -15,6 +15,8 @@ pub struct Request<'a> {
     pub affinity: Option<u64>,
     /// What that hash was made of.
     pub key_source: KeySource,
+    /// Length of its body, if that was told.
+    pub body_bytes: Option<u64>,
     /// Workers that it has been tried on; it never goes there again.
     pub excluded: &'a [WorkerId],
 }
@@ -25,6 +27,7 @@ impl Request<'_> {
         signature: None,
         affinity: None,
         key_source: KeySource::None,
+        body_bytes: None,
         excluded: &[],
     };
 }

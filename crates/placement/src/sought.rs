@@ -43,9 +43,7 @@ impl<'a> Sought<'a> {
         };
         let by_key = key.map_or(By::Nothing, By::Key);
         let Some(signature) = request.signature else {
-            let prompt_tokens = settings
-                .assumed_prompt_tokens
-                .min(settings.max_prompt_tokens);
+            let prompt_tokens = assumed_tokens(request.body_bytes, settings);
             return Self {
                 prompt_tokens,
                 by: by_key,
@@ -159,6 +157,18 @@ impl<'a> Sought<'a> {
     }
 }
 
+/// Tokens of a prompt that nobody has counted: what is assumed of all, or fewer where its body is
+/// too short for that. A long body may be a picture.
+fn assumed_tokens(body_bytes: Option<u64>, settings: &Settings) -> u32 {
+    /// A token of English has four; of other languages often three.
+    const BYTES: u64 = 3;
+    let assumed = settings
+        .assumed_prompt_tokens
+        .min(settings.max_prompt_tokens);
+    let fits = body_bytes.map_or(u64::MAX, |bytes| bytes / BYTES);
+    u32::try_from(fits).map_or(assumed, |fits| assumed.min(fits.max(1)))
+}
+
 /// The prompt's tokens as stated, else a block more than its longest name, else assumed.
 fn prompt_tokens(signature: &Signature, settings: &Settings) -> u32 {
     let block = signature.block().get();
@@ -218,6 +228,23 @@ mod tests {
             &[1 << 27],
             (1 << 20, &[(1 << 20) - 16], Some(1 << 27)),
         );
+    }
+
+    #[test]
+    fn a_short_body_is_no_long_prompt() {
+        let check = |body_bytes, expected| {
+            let request = Request {
+                body_bytes,
+                ..Request::ANONYMOUS
+            };
+            let sought = Sought::of(&request, &Settings::default());
+            assert_eq!(sought.prompt_tokens, expected, "{body_bytes:?}");
+        };
+        check(None, 2_048);
+        check(Some(0), 1);
+        check(Some(300), 100);
+        check(Some(6_143), 2_047);
+        check(Some(u64::MAX), 2_048);
     }
 
     #[test]

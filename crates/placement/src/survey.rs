@@ -204,7 +204,7 @@ impl<'w> Survey<'w> {
     fn price(&self, gauge: &Gauge, live: &Live) -> f64 {
         let prefill_ms = self.prefill_ms(gauge, self.beliefs.get(gauge.slot));
         let ahead_ms = gauge.ahead.of(prefill_ms) * gauge.weight / live.bears;
-        live.queue_ms + (ahead_ms + self.factor * prefill_ms)
+        live.queue_ms + (ahead_ms + (self.factor + gauge.evicts) * prefill_ms)
     }
 }
 
@@ -347,10 +347,12 @@ impl Fleet {
         // of operations that gives the same to the last bit.
         let (tokens, factor) = (f64::from(survey.prompt_tokens.max(1)), survey.factor);
         let fixed_and_token = columns.fixed_ms.iter().zip(&columns.token_ms);
-        let prefill = fixed_and_token.zip(&columns.pair_ms);
-        for (cost_ms, ((fixed_ms, token_ms), pair_ms)) in survey.cost_ms.iter_mut().zip(prefill) {
+        let prefill = fixed_and_token.zip(columns.pair_ms.iter().zip(&columns.evicts));
+        for (cost_ms, ((fixed_ms, token_ms), (pair_ms, evicts))) in
+            survey.cost_ms.iter_mut().zip(prefill)
+        {
             let prefill_ms = fixed_ms + token_ms * tokens + pair_ms * tokens * (tokens / 2.0);
-            *cost_ms += factor * prefill_ms;
+            *cost_ms += (factor + evicts) * prefill_ms;
         }
         if totals.holding > 0 {
             let gauges = self.workers.board().gauges().iter().enumerate();

@@ -6,6 +6,7 @@ use headwater_signature::RouteTag;
 
 use crate::backlog::Backlog;
 use crate::cost::PrefillModel;
+use crate::crowd::Crowd;
 use crate::event::{Report, WorkerState};
 use crate::homecoming::Return;
 use crate::id::{At, Generation, WorkerId};
@@ -13,6 +14,7 @@ use crate::late::Lateness;
 use crate::rate::{Rate, Sample};
 use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
+use crate::turnover::Turnover;
 use crate::watermark::Watermark;
 
 /// One worker. What every decision reads comes first.
@@ -28,6 +30,8 @@ pub(crate) struct Worker {
     others: Others,
     /// What else lies ahead there, where reports do not say it.
     pub(crate) late: Lateness,
+    pub(crate) crowd: Crowd,
+    pub(crate) turnover: Turnover,
     /// What prefill costs here, as far as it has been learned.
     pub(crate) prefill: PrefillModel,
     pub(crate) watermark: Watermark,
@@ -154,6 +158,8 @@ impl Worker {
             own: Load::default(),
             others: Others::default(),
             late: Lateness::default(),
+            crowd: Crowd::default(),
+            turnover: Turnover::default(),
             prefill: settings.prefill,
             watermark: Watermark::default(),
             ramp_from: None,
@@ -195,6 +201,8 @@ impl Worker {
         self.report = None;
         self.others = Others::default();
         self.late = Lateness::default();
+        self.crowd = Crowd::default();
+        self.turnover = Turnover::default();
         self.foreign.base = None;
         self.life = self.life.wrapping_add(1);
         self.cache_tokens = None;
@@ -326,6 +334,16 @@ impl Worker {
             let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
             others.at.after(passed).min(others.until.after(MOMENT))
         })
+    }
+
+    /// Tokens that its cache has room for.
+    pub(crate) fn room(&self) -> f64 {
+        (u64::from(self.limit_units) * UNIT) as f64
+    }
+
+    /// What each request that is there costs a new one beside its prefill, in milliseconds.
+    pub(crate) fn active_ms(&self, settings: &Settings) -> f64 {
+        settings.active_ms.max(self.crowd.each_ms())
     }
 
     /// How far its cache has been overwritten.

@@ -20,6 +20,7 @@ pub(crate) struct Asked {
     signature: Option<Signature>,
     affinity: Option<u64>,
     source: KeySource,
+    body_bytes: Option<u64>,
     excluded: Vec<WorkerId>,
 }
 
@@ -29,6 +30,7 @@ impl Asked {
             signature: request.signature.copied(),
             affinity: request.affinity,
             source: request.key_source,
+            body_bytes: request.body_bytes,
             excluded: request.excluded.to_vec(),
         }
     }
@@ -38,6 +40,7 @@ impl Asked {
             signature: self.signature.as_ref(),
             affinity: self.affinity,
             key_source: self.source,
+            body_bytes: self.body_bytes,
             excluded: &self.excluded,
         }
     }

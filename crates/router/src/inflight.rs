@@ -187,6 +187,7 @@ mod tests {
                 signature: None,
                 affinity: Some(key.into()),
                 key_source: KeySource::Session,
+                body_bytes: None,
                 excluded,
             };
             match self.shared.place(PoolId::default(), &request) {

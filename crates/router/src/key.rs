@@ -20,6 +20,8 @@ pub(crate) struct Key {
     signature: Option<Signature>,
     affinity: Option<u64>,
     source: KeySource,
+    /// Length of the body, if the client told it.
+    pub(crate) body_bytes: Option<u64>,
 }
 
 impl Key {
@@ -36,6 +38,7 @@ impl Key {
                 signature: Some(signature),
                 affinity: affinity.map(|value| hash(value.as_bytes())),
                 source: KeySource::Signature,
+                body_bytes: None,
             };
         }
         let session = sessions.iter().find_map(|name| single(headers, name));
@@ -48,6 +51,7 @@ impl Key {
             signature: None,
             affinity: value.map(|value| hash(value.as_bytes())),
             source,
+            body_bytes: None,
         }
     }
 
@@ -74,6 +78,7 @@ impl Key {
             signature: self.signature.as_ref(),
             affinity: self.affinity,
             key_source: self.source,
+            body_bytes: self.body_bytes,
             excluded: tried,
         }
     }

@@ -114,7 +114,9 @@ impl Proxy {
         // The engine says 100 when the body is read in HTTP/1.1 only.
         let waits = head.version == Version::HTTP_2 && head.headers.contains_key(EXPECT);
         headers::strip_expect(&mut head.headers)?;
-        let key = self.key(&head, (!waits).then_some(&upload)).await?;
+        let length = upload.length();
+        let mut key = self.key(&head, (!waits).then_some(&upload)).await?;
+        key.body_bytes = length;
         let pool = self.shared.pool_of(&head);
         make_outgoing(&mut head);
         let asks = self.shared.config.metrics.response_header;

@@ -174,6 +174,11 @@ impl Upload {
         self.0.borrow().broken.unwrap_or(Fault::ClientBody)
     }
 
+    /// Its length, if the client told it, before any of it is read.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.0.borrow().incoming.size_hint().exact()
+    }
+
     /// Whether the client has sent all of it.
     pub(crate) fn is_complete(&self) -> bool {
         self.0.borrow().is_complete()

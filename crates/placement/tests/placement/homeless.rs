@@ -1,6 +1,8 @@
 //! Requests that wait for a worker which is gone: none waits for ever, and whom nobody may have is
 //! told.
 
+use std::time::Duration;
+
 use headwater_placement::{
     At, Event, Order, Reason, Report, Request, RequestId, Settings, WorkerId, WorkerState,
 };
@@ -39,10 +41,14 @@ fn homeless(settings: Settings, excluded: &[WorkerId]) -> World {
 
 #[test]
 fn whose_worker_is_lost_waits_no_longer_than_others() {
-    let mut world = homeless(Settings::default(), &[]);
-    let due = At::from_micros(30_000_000);
+    let settings = Settings {
+        max_hold: Duration::from_secs(2),
+        ..Settings::default()
+    };
+    let mut world = homeless(settings, &[]);
+    let due = At::from_micros(2_000_000);
     assert_eq!(world.fleet.next_release_at(), Some(due));
-    world.ms = 30_000;
+    world.ms = 2_000;
     let (worker, _) = follow(&mut world, 1_001, &signed(&prompt(2, 10_000), 2));
     assert_eq!(worker, WorkerId::of("w1"));
 }

@@ -297,3 +297,77 @@ proptest! {
         prop_assert!((35..=65).contains(&count("a")), "{}", count("a"));
     }
 }
+
+/// First bytes of so many answers that stream came so late, with three others beside each.
+fn late_at(world: &mut World, worker: WorkerId, late_ms: u64) {
+    for text in 0..20 {
+        let others =
+            [1, 2, 3].map(|n| world.send_to(worker, &signed(&prompt(100 * text + n, 64), n)));
+        let request = world.send_to(worker, &signed(&prompt(100 * text, 64), 9));
+        world.ms += 60 + late_ms;
+        for request in others.into_iter().chain([request]) {
+            world.tell(&Event::FirstByte { worker, request });
+        }
+        world.ms += 1_000;
+        for request in others.into_iter().chain([request]) {
+            world.finish(worker, request);
+        }
+    }
+}
+
+#[test]
+fn requests_at_a_worker_whose_slots_are_few_cost_what_they_cost() {
+    let goes_to = |late_ms| {
+        let mut world = World::of(2, Settings::default());
+        let worker = WorkerId::of("w0");
+        late_at(&mut world, worker, late_ms);
+        // It knows this prompt, and has four others that it answers.
+        let known = prompt(8_000, 5_000);
+        let request = world.send_to(worker, &signed(&known, 8));
+        world.tell(&Event::FirstByte { worker, request });
+        world.finish(worker, request);
+        for n in 0..4 {
+            let request = world.send_to(worker, &signed(&prompt(9_000 + n, 64), n));
+            world.tell(&Event::FirstByte { worker, request });
+        }
+        world.place(&signed(&known, 8)).unwrap().worker
+    };
+    assert_eq!(goes_to(0), WorkerId::of("w0"));
+    assert_eq!(goes_to(3_000), WorkerId::of("w1"));
+}
+
+#[test]
+fn a_small_prefix_does_not_draw_everybody_to_caches_that_forget() {
+    // Conversations that all begin with 1,024 tokens, over caches of 100,000.
+    let mut world = World::of(
+        8,
+        Settings {
+            cache_tokens_default: 100_000,
+            ..Settings::default()
+        },
+    );
+    let mut served = std::collections::BTreeMap::<WorkerId, u32>::new();
+    for text in 0..400_u64 {
+        let own = named(1_000 + text, 10_000, &[600]);
+        let shared = named(1, 10_000, &[64]);
+        let rungs = [shared.rungs()[0], own.rungs()[0]];
+        let of = headwater_signature::Signature::new(
+            own.block(),
+            10_000,
+            own.fingerprint(),
+            &rungs,
+            None,
+        );
+        let (decision, request) = world.send(&signed(&of.unwrap(), text));
+        *served.entry(decision.worker).or_default() += 1;
+        world.ms += 700;
+        world.tell(&Event::FirstByte {
+            worker: decision.worker,
+            request,
+        });
+        world.ms += 300;
+        world.finish(decision.worker, request);
+    }
+    let most = served.values().max().unwrap();
+    assert!(*most < 120, "{served:?}");
+}

@@ -125,6 +125,7 @@ fn run(routers: usize, settings: &Settings) -> Outcome {
             signature: Some(&signature),
             affinity: Some(mix(turn.conversation)),
             key_source: KeySource::Affinity,
+            body_bytes: None,
             excluded: &[],
         };
         let worker = fleet.place(at, &of).unwrap().worker;

@@ -168,6 +168,7 @@ impl Policy for Headwater {
             signature: signature.as_ref(),
             affinity: Some(mix_two(0xaff1, u64::from(view.call(request).session))),
             key_source: KeySource::Affinity,
+            body_bytes: None,
             excluded: &[],
         };
         let Ok(decision) = self.fleet.place(at, &asked) else {
@@ -211,6 +212,7 @@ impl Policy for Headwater {
             signature: signature.as_ref(),
             affinity: Some(mix_two(0xaff1, u64::from(view.call(number).session))),
             key_source: KeySource::Affinity,
+            body_bytes: None,
             excluded: &[],
         };
         self.fleet.observe(
