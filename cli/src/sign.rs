@@ -29,7 +29,7 @@ use prompt_file::PromptFile;
 #[command(after_help = "\
 Send a request with both headers:
   headwater sign prompt.yaml --format curl |
-    xargs curl http://127.0.0.1:8080/v1/chat/completions -d @body.json
+    xargs curl http://127.0.0.1:8080/v1/chat/completions --json @body.json
 
 Continue a conversation where its last answer came from:
   headwater sign prompt.yaml --route-tokens 112 \\

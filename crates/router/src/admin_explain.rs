@@ -7,8 +7,9 @@ use hyper::StatusCode;
 use hyper::http::request;
 use serde::Serialize;
 
-use crate::admin_answer::{self, Answer};
+use crate::admin_answer::{self, Answer, Refusal};
 use crate::counters::Counters;
+use crate::fault::Fault;
 use crate::key::Key;
 use crate::roster::Roster;
 use crate::shared::Shared;
@@ -49,7 +50,11 @@ struct Candidate {
 
 /// The answer for the request that these headers would be of.
 pub(crate) fn answer(shared: &Shared, head: &request::Parts) -> Answer {
-    let pool = shared.pool_of(head);
+    let Some(pool) = shared.pool_of(head) else {
+        let fault = Fault::NoPool;
+        let text = fault.message().to_owned();
+        return Refusal::new(fault.status(), fault.as_str(), text).into_answer();
+    };
     let scratch = Counters::default();
     let key = Key::of_headers(&head.headers, &shared.session_headers, &scratch);
     let request = key.request(&[]);

@@ -166,7 +166,7 @@ fn workers(page: &mut Page, shared: &Shared) {
         }
     }
     page.family("pool_usable_workers", "gauge");
-    for pool in shared.pools() {
+    for pool in shared.pools_in_use() {
         let usable = pool.roster().usable_workers() as u64;
         page.labelled("pool_usable_workers", &[("pool", &pool.name)], usable);
     }

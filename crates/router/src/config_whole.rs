@@ -1,6 +1,7 @@
 //! What no single setting can tell: settings that do not go together.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::config::{Config, WorkerConfig};
@@ -33,6 +34,25 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
         .or_else(|| of_discover("", &config.discover))
         .or_else(|| seen.add("", &config.workers))
         .or_else(|| of_pools(config, &mut seen))
+        .or_else(|| of_kv_events(config))
+}
+
+/// Engines publish at the host of their URL and one port for all: behind one host, each would be
+/// told what is in the other's cache.
+fn of_kv_events(config: &Config) -> Option<(String, String)> {
+    config.kv_events.as_ref()?;
+    let mut hosts = BTreeSet::new();
+    let of_pools = config.pools.iter().enumerate();
+    let of_pools = of_pools.map(|(index, pool)| (format!("pools[{index}]."), &pool.workers));
+    let mut all = iter::once((String::new(), &config.workers)).chain(of_pools);
+    all.find_map(|(place, workers)| {
+        let index = workers.iter().position(|worker| !hosts.insert(worker.url.host()))?;
+        let host = workers.get(index)?.url.host();
+        let message = format!(
+            "`{host}` has two workers, and `kv_events.port` is one: give each a host of its own, or leave `kv_events` away"
+        );
+        Some((format!("{place}workers[{index}]"), message))
+    })
 }
 
 /// A router that is its own worker would ask itself for ever.

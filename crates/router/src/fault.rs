@@ -44,6 +44,8 @@ pub(crate) enum Fault {
     Coding,
     /// The client expects something else than 100.
     Expectation,
+    /// It fits none of the pools, and there are no workers beside them.
+    NoPool,
     /// No worker can get it.
     NoWorker(NoWorker),
     /// The client asks for what this proxy does not do.
@@ -94,7 +96,7 @@ impl Fault {
             Self::Late | Self::Lost => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
             Self::Host | Self::Target | Self::Coding => Side::Client,
-            Self::Expectation | Self::Upgrade => Side::Client,
+            Self::Expectation | Self::Upgrade | Self::NoPool => Side::Client,
             Self::NoWorker(_) | Self::Exhausted => Side::Ours,
         }
     }
@@ -106,7 +108,7 @@ impl Fault {
             Self::Declined | Self::Late | Self::Lost => Again::Elsewhere,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
             Self::Host | Self::Target | Self::Coding => Again::Never,
-            Self::Expectation | Self::Upgrade => Again::Never,
+            Self::Expectation | Self::Upgrade | Self::NoPool => Again::Never,
             Self::NoWorker(_) | Self::Exhausted => Again::Never,
         }
     }
@@ -125,6 +127,7 @@ impl Fault {
             }
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::NoPool => StatusCode::NOT_FOUND,
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
             Self::Coding | Self::Upgrade => StatusCode::NOT_IMPLEMENTED,
         }
@@ -163,6 +166,7 @@ impl Fault {
             Self::Target => "target",
             Self::Coding => "transfer_coding",
             Self::Expectation => "expectation",
+            Self::NoPool => "no_pool",
             Self::NoWorker(why) => why.as_str(),
             Self::Upgrade => "upgrade",
         }
@@ -190,6 +194,7 @@ impl Fault {
             Self::Target => "the request line must name a path that begins with `/`",
             Self::Coding => "the only transfer coding that this router knows is `chunked`",
             Self::Expectation => "the only expectation that this router meets is `100-continue`",
+            Self::NoPool => "the request's path and headers fit none of this router's pools",
             Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
             Self::NoWorker(NoWorker::AllTried) => "every worker failed this request; try again",
             Self::NoWorker(NoWorker::Empty | NoWorker::NoneReady) => {

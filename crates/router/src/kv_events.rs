@@ -30,11 +30,15 @@ pub(crate) async fn follow(shared: Arc<Shared>, endpoint: Arc<Endpoint>, rank: u
         endpoint,
         rank,
         next: None,
+        is_deaf: false,
     };
     loop {
         if let Err(error) = follower.subscribe().await {
             let worker = &follower.endpoint.name;
-            tracing::debug!(worker, %error, "no KV events");
+            match std::mem::replace(&mut follower.is_deaf, true) {
+                false => tracing::warn!(worker, %error, "no KV events; is `kv_events.port` right?"),
+                true => tracing::debug!(worker, %error, "no KV events"),
+            }
         }
         sleep(PAUSE).await;
     }
@@ -46,6 +50,8 @@ struct Follower {
     rank: u16,
     /// The number of the next batch, once one has come.
     next: Option<u64>,
+    /// Whether it was said that nothing can be heard.
+    is_deaf: bool,
 }
 
 /// What a batch's number says.
@@ -82,6 +88,7 @@ impl Follower {
         let connected = timeout(PATIENCE, socket.connect(&address)).await?;
         connected.map_err(io::Error::other)?;
         socket.subscribe("").await.map_err(io::Error::other)?;
+        self.is_deaf = false;
         loop {
             // The socket connects again by itself when its engine goes and comes.
             let message = socket.recv().await.map_err(io::Error::other)?;

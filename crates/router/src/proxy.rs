@@ -82,7 +82,7 @@ impl Proxy {
             turn.telling = telemetry.begin(&mut request).map(Box::new);
         }
         let is_http1 = request.version() != Version::HTTP_2;
-        let (head, body) = match self.forward(turn.head(), request).await {
+        let (head, body) = match self.forward(&mut turn, request).await {
             Ok((mut head, relay)) => {
                 if relay.is_early && is_http1 {
                     // The engine closes the connection behind such an answer. The client is told,
@@ -107,9 +107,13 @@ impl Proxy {
         Response::from_parts(head, body)
     }
 
-    async fn forward(&self, seen: Head, request: Request<Incoming>) -> Result<Answered, Fault> {
+    async fn forward(
+        &self,
+        turn: &mut Turn,
+        request: Request<Incoming>,
+    ) -> Result<Answered, Fault> {
         let (mut head, incoming) = request.into_parts();
-        refuse(seen, &head)?;
+        refuse(turn.head(), &head)?;
         let upload = Upload::new(incoming, self.upload_limits())?;
         // The engine says 100 when the body is read in HTTP/1.1 only.
         let waits = head.version == Version::HTTP_2 && head.headers.contains_key(EXPECT);
@@ -117,7 +121,7 @@ impl Proxy {
         let length = upload.length();
         let mut key = self.key(&head, (!waits).then_some(&upload)).await?;
         key.body_bytes = length;
-        let pool = self.shared.pool_of(&head);
+        let pool = self.shared.pool_of(&head).ok_or(Fault::NoPool)?;
         make_outgoing(&mut head);
         let asks = self.shared.config.metrics.response_header;
         let asked = asks.then(|| load_header::ask(&mut head.headers));
@@ -139,6 +143,9 @@ impl Proxy {
                 Err(fault) => return Err(fault),
             };
             self.shared.placed(&placed, &request);
+            if let Some(telling) = &mut turn.telling {
+                telling.placed(placed.tag, placed.matched_tokens, placed.reason.as_str());
+            }
             let cause = match self.attempt(&placed, guard, &outgoing).await {
                 Outcome::Answered(answered) => return Ok(answered),
                 Outcome::Declined(answered, cause) => {

@@ -233,6 +233,10 @@ impl Drop for Download {
             From::Router(text) if text.is_end_stream() => (Ending::Complete, None),
             From::Router(_) => (Ending::ClientGone, None),
         };
+        if ending == Ending::Complete {
+            // One without a body begins with its end.
+            telling.came();
+        }
         telling.ended(ending, cached_tokens);
     }
 }
@@ -245,12 +249,18 @@ impl Body for Download {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        match &mut self.from {
+        let polled = match &mut self.from {
             From::Worker(relay) => relay.poll_frame(cx),
             From::Router(text) => Pin::new(text)
                 .poll_frame(cx)
                 .map_err(|never| match never {}),
+        };
+        if polled.is_ready()
+            && let Some(telling) = &mut self.turn.telling
+        {
+            telling.came();
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

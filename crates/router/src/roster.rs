@@ -154,6 +154,10 @@ impl Roster {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// A request is wanted no more while it waits.
     pub(crate) fn abandon(&mut self, at: At, request: RequestId) {
         self.waiters.remove(&request);

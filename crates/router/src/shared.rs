@@ -129,10 +129,25 @@ impl Shared {
     }
 
     /// The pool whose request this is.
-    pub(crate) fn pool_of(&self, head: &request::Parts) -> PoolId {
+    pub(crate) fn pool_of(&self, head: &request::Parts) -> Option<PoolId> {
         let mut others = self.pools.iter().skip(1);
-        let found = others.position(|pool| pool.takes(head));
-        found.map_or(PoolId::default(), |index| PoolId(index + 1))
+        match others.position(|pool| pool.takes(head)) {
+            Some(index) => Some(PoolId(index + 1)),
+            None => self.has_default().then(PoolId::default),
+        }
+    }
+
+    /// Whether there are, or may be, workers beside those of the pools that have a name.
+    fn has_default(&self) -> bool {
+        let config = &self.config;
+        let awaits = !config.workers.is_empty() || !config.discover.is_empty();
+        let pool = self.pools.first();
+        awaits || self.pools.len() == 1 || pool.is_some_and(|pool| !pool.roster().is_empty())
+    }
+
+    /// The pools that requests can go to.
+    pub(crate) fn pools_in_use(&self) -> impl Iterator<Item = &ModelPool> {
+        self.pools.iter().skip(usize::from(!self.has_default()))
     }
 
     /// The pool that has a worker of this name.

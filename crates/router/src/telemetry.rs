@@ -65,7 +65,8 @@ pub(crate) struct Record {
     pub(crate) path: String,
     pub(crate) status: Option<StatusCode>,
     pub(crate) route: Option<Routed>,
-    /// Until the head of the answer, and until its end.
+    /// Until the first byte of the answer's body, which engines that stream send long after its
+    /// head, and until its end.
     pub(crate) first_byte: Option<Duration>,
     pub(crate) total: Duration,
     pub(crate) ending: Ending,
@@ -235,7 +236,6 @@ impl Telling {
             return;
         };
         record.status = Some(status);
-        record.first_byte = Some(record.began_at.elapsed());
         let route = headers.get(HEADER_ROUTE).map(HeaderValue::as_bytes);
         let route = route.and_then(|route| Route::parse(route).ok());
         record.route = route.map(|route| Routed {
@@ -243,6 +243,26 @@ impl Telling {
             matched_tokens: route.matched_tokens,
             reason: route.reason.to_owned(),
         });
+    }
+
+    /// A worker gets the request.
+    pub(crate) fn placed(&mut self, worker: RouteTag, matched_tokens: u32, reason: &str) {
+        if let Some(record) = &mut self.record {
+            record.route = Some(Routed {
+                worker,
+                matched_tokens,
+                reason: reason.to_owned(),
+            });
+        }
+    }
+
+    /// Something of the answer's body is there, or its end.
+    pub(crate) fn came(&mut self) {
+        if let Some(record) = &mut self.record
+            && record.first_byte.is_none()
+        {
+            record.first_byte = Some(record.began_at.elapsed());
+        }
     }
 
     /// The answer is over.

@@ -109,3 +109,26 @@ async fn an_engine_that_empties_its_cache_is_believed() {
     until_metric(&router, line, 1.0).await;
     assert_eq!(reason(&router).await, "home");
 }
+
+#[test]
+fn two_workers_of_one_host_have_one_publisher() {
+    let check = |workers: &str, expected: Option<&str>| {
+        let yaml = format!("listen: 127.0.0.1:0\nkv_events: {{port: 5557}}\n{workers}");
+        let found = headwater_router::Config::parse(&yaml, "r.yaml").err();
+        let found = found.map(|error| error.to_string());
+        match expected {
+            None => assert_eq!(found, None, "{workers}"),
+            Some(place) => assert!(found.unwrap().starts_with(place), "{workers}"),
+        }
+    };
+    check("workers: [http://a:1, http://b:1]\n", None);
+    check(
+        "workers: [http://a:1, http://a:2]\n",
+        Some("r.yaml:3:23: workers[1]: `a` has two"),
+    );
+    let pool = "pools: [{name: p, match: {path: /p}, workers: [http://a:2]}]\n";
+    check(
+        &format!("workers: [http://a:1]\n{pool}"),
+        Some("r.yaml:4:48: pools[0].workers[0]"),
+    );
+}

@@ -56,3 +56,28 @@ async fn a_request_stays_within_the_pool_of_its_model() {
     router.until_state(&more, "ready").await;
     check(Some("llama"), &more).await;
 }
+
+#[tokio::test]
+async fn what_fits_no_pool_is_told_so_where_there_is_nothing_beside_them() {
+    let worker = Worker::start().await;
+    let pool = "{name: llama, match: {header: X-Model, values: [llama]}, workers: [";
+    let router = Running::before(&[], &format!("pools: [{pool}{}]}}]\n", worker.url()));
+    let model = [("x-model", "llama")];
+    assert_eq!(router.ask(&model, "{}").await.status, 200);
+    let answer = router.ask(&[], "{}").await;
+    assert_eq!(answer.status, 404);
+    assert!(answer.text().contains("\"no_pool\""), "{}", answer.text());
+    assert_eq!(router.admin("GET", "/explain").await.status, 404);
+    // Nor does an alert wait for workers that nobody has announced.
+    let page = router.admin("GET", "/metrics").await;
+    assert!(
+        page.text()
+            .contains("headwater_pool_usable_workers{pool=\"llama\"} 1\n")
+    );
+    assert!(!page.text().contains("pool=\"default\""));
+    // Added by hand, they are one more pool.
+    let other = Worker::start().await.url();
+    let added = router.admin_with("POST", "/workers", &[], &other).await;
+    assert_eq!(added.status, 201);
+    assert_ne!(router.ask(&[], "{}").await.status, 404);
+}

@@ -485,10 +485,11 @@ impl Running {
 
     /// The same for workers at these URLs.
     pub(crate) fn before(urls: &[String], settings: &str) -> Self {
-        let yaml = format!(
-            "listen: 127.0.0.1:0\nthreads: 1\nworkers: [{}]\n{settings}",
-            urls.join(", ")
-        );
+        let workers = match urls {
+            [] => String::new(),
+            _ => format!("workers: [{}]\n", urls.join(", ")),
+        };
+        let yaml = format!("listen: 127.0.0.1:0\nthreads: 1\n{workers}{settings}");
         let router = Router::bind(Config::parse(&yaml, "test.yaml").unwrap()).unwrap();
         let (stop, stopped) = oneshot::channel();
         Self {

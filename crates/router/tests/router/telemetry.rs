@@ -100,6 +100,9 @@ async fn a_trace_says_how_its_answer_ended() {
         let status = attribute(&span, "http.response.status_code")["intValue"].clone();
         let ended = attribute(&span, "headwater.ended")["stringValue"].clone();
         found.push((status, ended, span["status"]["code"].clone()));
+        // Whoever leaves without an answer wants to know whose it was.
+        let asked = attribute(&span, "headwater.worker")["stringValue"].clone();
+        assert_eq!(asked, worker.address.to_string());
     }
     let expected = [
         (Value::from("200"), Value::from("complete"), Value::from(0)),
