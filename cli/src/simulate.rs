@@ -148,6 +148,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         !args.over_time || matches!(args.format, Format::Json),
         "`--over-time` is for JSON: add `--format json`"
     );
+    anyhow::ensure!(
+        args.setup.is_some() || args.users.is_none() && args.think_ms.is_none(),
+        "`--users` and `--think-ms` are of a set-up: add `--setup a` or `b`, or leave them away"
+    );
     let workload = Workload::of(args)?;
     let policies = policies(&args.policy)?;
     let conditions = conditions(args)?;

@@ -160,6 +160,8 @@ fn a_run_has_no_more_requests_than_asked_for() {
     fails(&["--setup", "a", "--requests", "5"], "--requests");
     // What would do nothing is refused.
     fails(&[TALKS, "--over-time"], "--format json");
+    fails(&[TALKS, "--users", "5"], "add `--setup a`");
+    fails(&[TALKS, "--think-ms", "5"], "add `--setup a`");
     fails(&[TALKS, "--report-every-ms", "5"], "--reported-load");
 }
 

@@ -215,7 +215,12 @@ impl Outcome {
             .iter()
             .filter(|end| (0.2 * last..0.8 * last).contains(*end))
             .count();
-        outcome.throughput_rps = middle as f64 / (0.6 * outcome.duration_s).max(1e-9);
+        // Begin and end are filled and emptied. A burst may have no middle.
+        let (answers, seconds) = match middle {
+            0 => (ends.len(), outcome.duration_s),
+            _ => (middle, 0.6 * outcome.duration_s),
+        };
+        outcome.throughput_rps = answers as f64 / seconds.max(1e-9);
         outcome
             .reasons
             .sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));

@@ -322,7 +322,7 @@ fn requests_at_a_worker_whose_slots_are_few_cost_what_they_cost() {
         let worker = WorkerId::of("w0");
         late_at(&mut world, worker, late_ms);
         // It knows this prompt, and has four others that it answers.
-        let known = prompt(8_000, 5_000);
+        let known = prompt(8_000, 640);
         let request = world.send_to(worker, &signed(&known, 8));
         world.tell(&Event::FirstByte { worker, request });
         world.finish(worker, request);

@@ -7,6 +7,9 @@ use super::{MAX_BLOCKS, MAX_PROMPT_BLOCKS, MAX_REQUESTS, TraceError};
 use crate::cache::NodeHasher;
 use crate::trace::{Call, Node};
 
+/// Milliseconds since 1970 are 1.8e12 today.
+const MAX_TIME_MS: f64 = 1e13;
+
 /// Gives every prefix its node: the same block behind the same prefix is the same node.
 #[derive(Default)]
 pub(super) struct Tree {
@@ -68,10 +71,12 @@ impl Rows {
                 format!("more than {MAX_BLOCKS} blocks in all prompts"),
             ));
         }
-        if !(row.at_ms.is_finite() && (0.0..=1e12).contains(&row.at_ms.abs())) {
+        if !(row.at_ms.is_finite() && (0.0..=MAX_TIME_MS).contains(&row.at_ms.abs())) {
             return Err(TraceError::at(
                 line,
-                "the time is no number of milliseconds that can be",
+                format!(
+                    "the time is no number of milliseconds from -{MAX_TIME_MS:e} to {MAX_TIME_MS:e}"
+                ),
             ));
         }
         self.rows.push(row);
