@@ -31,8 +31,10 @@ impl Turnover {
     /// Tokens that are new in its cache were sent there; `fleet` has had so many in all, and the
     /// worker has room for `room` and all workers for `rooms`.
     pub(crate) fn note(&mut self, tokens: u32, fleet: f64, (room, rooms): (f64, f64)) {
+        // Not by the exponential function, which is not the same to the last bit everywhere.
         let since = fleet - self.counted;
-        self.inflow = self.inflow * (-since / rooms.max(1.0)).exp() + f64::from(tokens);
+        let rooms = rooms.max(1.0);
+        self.inflow = self.inflow * rooms / (rooms + since) + f64::from(tokens);
         self.counted = fleet;
         let times = self.inflow / room.max(1.0);
         self.price = SHARE * (times - FREE).clamp(0.0, MOST);
