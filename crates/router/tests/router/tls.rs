@@ -41,6 +41,25 @@ fn tls(folder: &Path) -> String {
     format!("tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}\n")
 }
 
+/// Waits until the other side is believed.
+async fn until_answered(router: &Running) {
+    soon("an answer", async {
+        while router.ask(&[], "{}").await.status != 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+}
+
+async fn until_reload_failed(router: &Running) {
+    soon("an error that is counted", async {
+        while router.metric("headwater_reload_errors_total").await < 0.5 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+}
+
 /// A router that reaches another one in the given way.
 fn before(other: &Running, scheme: &str, settings: &str) -> Running {
     Running::before(&[format!("{scheme}://{}", other.address)], settings)
@@ -220,20 +239,10 @@ async fn a_worker_that_cannot_prove_who_it_is_gets_nothing() {
     for file in ["cert.pem", "key.pem"] {
         fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
     }
-    soon("an answer with the new certificate", async {
-        while outer.ask(&[], "{}").await.status != 200 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    })
-    .await;
+    until_answered(&outer).await;
     // Files that cannot be used change nothing.
     fs::write(folder.path().join("key.pem"), "none").unwrap();
-    soon("an error that is counted", async {
-        while inner.metric("headwater_reload_errors_total").await < 0.5 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    })
-    .await;
+    until_reload_failed(&inner).await;
     assert_eq!(outer.ask(&[], "{}").await.status, 200);
 }
 
@@ -248,22 +257,9 @@ async fn an_authority_that_changes_is_believed_without_a_restart() {
     let outer = before(&inner, "https", &ca);
     assert!(outer.ask(&[], "{}").await.status >= 502);
     fs::copy(new.path().join("ca.pem"), old.path().join("ca.pem")).unwrap();
-    soon(
-        "an answer of a worker that the new authority signed",
-        async {
-            while outer.ask(&[], "{}").await.status != 200 {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            }
-        },
-    )
-    .await;
+    until_answered(&outer).await;
     fs::write(old.path().join("ca.pem"), "none").unwrap();
-    soon("an error that is counted", async {
-        while outer.metric("headwater_reload_errors_total").await < 0.5 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    })
-    .await;
+    until_reload_failed(&outer).await;
     assert_eq!(outer.ask(&[], "{}").await.status, 200);
 }
 
