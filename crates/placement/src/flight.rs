@@ -78,6 +78,11 @@ impl Flights {
         self.by_request.get_mut(&request)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (RequestId, &Flight)> {
+        let all = self.by_request.iter();
+        all.map(|(request, flight)| (*request, flight))
+    }
+
     pub(crate) fn insert(&mut self, request: RequestId, flight: Flight, due: At) {
         self.due.push(Reverse((due, request, flight.number)));
         self.by_request.insert(request, flight);

@@ -65,11 +65,7 @@ impl Fleet {
             } => self.cached(worker, request, tokens),
             Event::Stored { worker, prefixes } => self.stored(worker, prefixes),
             Event::Removed { worker, prefixes } => self.removed(worker, prefixes),
-            Event::Cleared { worker } => {
-                if let Some(slot) = self.workers.get(worker).map(|w| w.slot) {
-                    self.residency.forget(slot);
-                }
-            }
+            Event::Cleared { worker } => self.cleared(worker),
             Event::Reported { worker, report } => self.reported(at, worker, report),
         }
         self.workers.settle(self.latest, &self.settings);
@@ -164,6 +160,24 @@ impl Fleet {
                 self.begin_serving(at, slot);
             }
         }
+    }
+
+    /// An engine clears its cache while it has nothing to do, and tells of it with the next blocks
+    /// that it stores: what is in flight by then is computed after.
+    fn cleared(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(id) else {
+            return;
+        };
+        let (slot, now, life) = (worker.slot, worker.wear().now, worker.life);
+        let flights = self.flights.iter().filter(|(_, flight)| {
+            flight.slot == slot && flight.life == life && flight.stage != Stage::Answering
+        });
+        let mut brought: Vec<_> = flights
+            .flat_map(|(request, flight)| flight.places.iter().map(move |place| (*place, request)))
+            .collect();
+        // By request, as the order in a map of hashes is nobody's business.
+        brought.sort_by_key(|(_, request)| *request);
+        self.residency.forget_but(slot, &brought, now);
     }
 
     /// The request waits for the worker, which is expected to hold its prompt some day.

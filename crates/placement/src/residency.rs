@@ -336,6 +336,26 @@ impl Residency {
         }
     }
 
+    /// The worker's cache is gone but for what these requests bring, which is still to come.
+    pub(crate) fn forget_but(&mut self, slot: Slot, brought: &[(PlaceId, RequestId)], now: Stamp) {
+        let mut kept = Vec::with_capacity(brought.len());
+        for (place, by) in brought {
+            if self.place(*place).is_some() {
+                self.set_fresh(place.at, Freshness::Fresh);
+                self.write(*place, Some(*by), Firmness::Expected, now);
+                kept.push(place.at);
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        // They are the latest in use now.
+        while self.held_by(slot) > kept.len()
+            && let Some(oldest) = self.oldest(slot)
+        {
+            self.drop_place(oldest);
+        }
+    }
+
     /// The birth of the next place.
     pub(crate) fn next_birth(&self) -> Birth {
         Birth(self.births.wrapping_add(1))

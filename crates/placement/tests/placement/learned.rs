@@ -36,6 +36,27 @@ fn events_of_a_cache_are_the_last_word() {
 }
 
 #[test]
+fn what_is_on_its_way_when_a_cache_is_cleared_is_computed_after() {
+    let mut world = World::of(2, Settings::default());
+    let worker = WorkerId::of("w1");
+    let serve = |world: &mut World, text| {
+        let request = world.send_to(worker, &signed(&prompt(text, 10_000), text));
+        world.finish(worker, request);
+    };
+    serve(&mut world, 1);
+    serve(&mut world, 2);
+    // Of two that are cleared one is asked for again already, and a third is new.
+    let again = world.send_to(worker, &signed(&prompt(1, 10_000), 1));
+    let fresh = world.send_to(worker, &signed(&prompt(3, 10_000), 3));
+    world.tell(&Event::Cleared { worker });
+    assert_eq!([1, 2, 3].map(|text| matched(&world, text)), [9_984, 0, 9_984]);
+    // It is no more than what these two bring.
+    world.fail(worker, again);
+    world.finish(worker, fresh);
+    assert_eq!([1, 2, 3].map(|text| matched(&world, text)), [0, 0, 9_984]);
+}
+
+#[test]
 fn a_cache_that_never_holds_what_it_should_was_emptied() {
     let mut world = World::of(1, Settings::default());
     let worker = WorkerId::of("w0");
