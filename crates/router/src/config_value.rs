@@ -38,7 +38,9 @@ pub(crate) fn some_policy<'de, D: Deserializer<'de>>(from: D) -> Result<Option<P
 
 /// The policy of this name.
 fn policy_of(text: &str) -> Result<Policy, String> {
-    let known = Policy::ALL.iter().find(|policy| policy.as_str() == text);
+    // The simulator's command line writes them with dashes.
+    let name = text.replace('-', "_");
+    let known = Policy::ALL.iter().find(|policy| policy.as_str() == name);
     known.copied().ok_or_else(|| {
         let names = Policy::ALL.map(|policy| format!("`{}`", policy.as_str()));
         format!("`{text}` is not a policy; use one of {}", names.join(", "))

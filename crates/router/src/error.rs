@@ -54,7 +54,7 @@ impl ConfigError {
     pub(crate) fn of_file(origin: &str, path: &str, error: &serde_yaml::Error) -> Self {
         let path = if path == "." { "" } else { path };
         let position = error.location().map(|at| (at.line(), at.column()));
-        Self::of_place(origin, path, position, message_alone(&error.to_string()))
+        Self::of_place(origin, path, position, in_words(message_alone(&error.to_string())))
     }
 }
 
@@ -75,6 +75,30 @@ fn message_alone(text: &str) -> String {
         return format!("{text}; indent with spaces, as YAML knows no tabs");
     }
     text.to_owned()
+}
+
+/// What the reader calls things, and what they are called in a file.
+const IN_WORDS: [(&str, &str); 6] = [
+    ("unit value", "nothing"),
+    ("a sequence", "a list (`- …`)"),
+    ("type: sequence", "type: a list"),
+    ("type: map", "type: settings"),
+    ("a nonzero usize", "a whole number of 1 or more"),
+    ("a nonzero u16", "a whole number from 1 to 65535"),
+];
+
+/// The message without the names of our types.
+fn in_words(mut text: String) -> String {
+    for (from, to) in IN_WORDS {
+        text = text.replace(from, to);
+    }
+    match text.find("expected struct ") {
+        Some(at) => {
+            text.truncate(at);
+            text + "expected settings under it (`name: value`), or leave it away"
+        }
+        None => text,
+    }
 }
 
 impl fmt::Display for ConfigError {

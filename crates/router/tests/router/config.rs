@@ -35,7 +35,7 @@ admin: 127.0.0.1:2
 workers:
   - {url: 'http://a:1', weight: 2.5, name: gpu-0}
   - url: http://b:1
-policy: round_robin
+policy: round-robin
 threads: 3
 session_headers: [X-Chat]
 body_key: false
@@ -117,6 +117,22 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     check(
         &format!("{both}limits: {{header_bytes: 100}}\n"),
         "r.yaml:3:24: limits.header_bytes: `100` is out of range; use 8192 to 16777216",
+    );
+    check(
+        &format!("{both}placement:\n  hard_cap: 12\n"),
+        "r.yaml:4:13: placement.hard_cap: `12` must be `placement.max_ongoing` or more, which is `16`",
+    );
+    check(
+        &format!("{both}retry: ~\n"),
+        "r.yaml:3:8: retry: invalid type: nothing, expected settings under it (`name: value`), or leave it away",
+    );
+    check(
+        &format!("{both}pools: {{a: 1}}\n"),
+        "r.yaml:3:8: pools: invalid type: settings, expected a list (`- …`)",
+    );
+    check(
+        &format!("{both}threads: 0\n"),
+        "r.yaml:3:10: threads: invalid value: integer `0`, expected a whole number of 1 or more",
     );
     check(
         &format!("{both}placement: {{low_watermark: 0.9}}\n"),
