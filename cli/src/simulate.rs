@@ -25,7 +25,7 @@ mod load;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("reports").multiple(true)))]
 pub(crate) struct Args {
-    /// Traces: Mooncake JSONL, Headwater audit lines or Azure CSV, zstd or not; or the generated
+    /// Traces: Mooncake JSONL, Headwater audit lines or Azure CSV, zstd, gzip or neither; or the generated
     /// `rag-like` and `shared-prefix`
     #[arg(required_unless_present = "setup", value_name = "TRACE")]
     traces: Vec<String>,

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 
+use flate2::bufread::MultiGzDecoder;
+use serde::de::DeserializeOwned;
+
 use crate::trace::Trace;
 
 mod audit;
@@ -63,7 +66,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Reads a trace in any known format, compressed with zstd or not.
+/// Reads a trace in any known format, compressed with zstd, with gzip, or not at all.
 ///
 /// Known are: Mooncake's JSONL (`timestamp`, `input_length`, `output_length`, `hash_ids`, and
 /// optionally `session_id`, `boundaries`, `block_size`); Headwater's own audit lines (`at_ms`,
@@ -86,10 +89,16 @@ pub fn read_trace(source: impl Read, block_tokens: Option<u32>) -> Result<Trace,
     if zstd::begins(head) {
         let text = zstd::Frames::of(source).take(MAX_BYTES);
         from_text(BufReader::with_capacity(1 << 16, text), block_tokens)
+    } else if head.starts_with(&GZIP) {
+        let text = MultiGzDecoder::new(source).take(MAX_BYTES);
+        from_text(BufReader::with_capacity(1 << 16, text), block_tokens)
     } else {
         from_text(source.take(MAX_BYTES), block_tokens)
     }
 }
+
+/// What a file of gzip begins with (RFC 1952 §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 fn from_text(source: impl BufRead, block_tokens: Option<u32>) -> Result<Trace, TraceError> {
     let mut lines = Lines {
@@ -178,6 +187,17 @@ impl<R: BufRead> Lines<R> {
     fn current(&self) -> (usize, &str) {
         (self.number, self.line.trim())
     }
+}
+
+/// One line of JSON, or where in it the first thing wrong is.
+fn json<T: DeserializeOwned>(line: usize, text: &str) -> Result<T, TraceError> {
+    serde_json::from_str(text).map_err(|error| {
+        let whole = error.to_string();
+        // It knows no line but this one.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let what = whole.strip_suffix(&place).unwrap_or(&whole);
+        TraceError::at(line, format!("column {}: {what}", error.column()))
+    })
 }
 
 /// A length in tokens that a prompt or an answer can have.

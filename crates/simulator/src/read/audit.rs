@@ -6,7 +6,7 @@ use headwater_signature::Signature;
 use serde::Deserialize;
 
 use super::growth::{Row, Rows, Tree};
-use super::{Lines, MAX_PROMPT_BLOCKS, TraceError, tokens};
+use super::{Lines, MAX_PROMPT_BLOCKS, TraceError, json, tokens};
 use crate::dice::{mix, mix_two};
 use crate::sessions;
 use crate::trace::{Arrival, Call, Trace};
@@ -25,7 +25,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Trace, TraceError
     let (mut rows, mut tree) = (Rows::default(), Tree::default());
     let mut block = None;
     let (number, text) = lines.current();
-    let mut next = Some((number, parse(number, text)?));
+    let mut next: Option<(_, Line)> = Some((number, json(number, text)?));
     while let Some((number, line)) = next {
         let signature = signature(number, &line.signature)?;
         let size = signature.block().get();
@@ -68,15 +68,11 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Trace, TraceError
         };
         rows.push(number, row)?;
         next = match lines.next_line()? {
-            Some((number, text)) => Some((number, parse(number, text)?)),
+            Some((number, text)) => Some((number, json(number, text)?)),
             None => None,
         };
     }
     Ok(sessions::assemble(rows.rows, block.unwrap_or(1)))
-}
-
-fn parse(number: usize, text: &str) -> Result<Line, TraceError> {
-    serde_json::from_str(text).map_err(|error| TraceError::at(number, error.to_string()))
 }
 
 fn signature(number: usize, header: &str) -> Result<Signature, TraceError> {

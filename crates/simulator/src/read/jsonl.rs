@@ -5,7 +5,7 @@ use std::io::BufRead;
 use serde::Deserialize;
 
 use super::growth::{Row, Rows, Tree};
-use super::{Lines, TraceError, tokens};
+use super::{Lines, TraceError, json, tokens};
 use crate::sessions;
 use crate::trace::{Arrival, Call, Trace};
 
@@ -33,7 +33,7 @@ pub(super) fn read<R: BufRead>(
     let mut sizes: Vec<Witness> = Vec::new();
     let mut told = None;
     let (number, text) = lines.current();
-    let mut next = Some((number, parse(number, text)?));
+    let mut next: Option<(_, Line)> = Some((number, json(number, text)?));
     while let Some((number, line)) = next {
         let input_tokens = tokens(number, "input_length", line.input_length)?.max(1);
         let output_tokens = tokens(number, "output_length", line.output_length)?;
@@ -62,7 +62,7 @@ pub(super) fn read<R: BufRead>(
         };
         rows.push(number, row)?;
         next = match lines.next_line()? {
-            Some((number, text)) => Some((number, parse(number, text)?)),
+            Some((number, text)) => Some((number, json(number, text)?)),
             None => None,
         };
     }
@@ -78,10 +78,6 @@ struct Witness {
     line: usize,
     tokens: u32,
     blocks: usize,
-}
-
-fn parse(number: usize, text: &str) -> Result<Line, TraceError> {
-    serde_json::from_str(text).map_err(|error| TraceError::at(number, error.to_string()))
 }
 
 /// The size that makes every prompt so many whole blocks, or one more for what is left; or the first

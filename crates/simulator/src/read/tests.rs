@@ -1,5 +1,10 @@
 //! Every format with a good file and with lines that are wrong.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::*;
 use crate::trace::{Arrival, Node};
 
@@ -54,6 +59,21 @@ fn what_a_derived_trace_says_is_taken() {
 }
 
 #[test]
+fn a_trace_may_be_compressed_in_parts() {
+    let (head, rest) = MOONCAKE.split_at(100);
+    let packed = |text: &str| {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    let whole = [packed(head), packed(rest)].concat();
+    let trace = read_trace(whole.as_slice(), None).unwrap();
+    assert_eq!(trace.calls(), read(MOONCAKE).unwrap().calls());
+    let cut = read_trace(&whole[..whole.len() - 9], None);
+    assert!(cut.is_err(), "{cut:?}");
+}
+
+#[test]
 fn audit_lines_share_what_their_names_share() {
     let text = r#"{"at_ms":0,"signature":"v=1, b=16, n=100, fp=:AQEBAQEBAQE=:, r=(2;h=:AgICAgICAgI=: 6;h=:AwMDAwMDAwM=:)","affinity":"a","output_tokens":3}
 {"at_ms":5,"signature":"v=1, b=16, n=90, fp=:AQEBAQEBAQE=:, r=(2;h=:AgICAgICAgI=: 5;h=:BAQEBAQEBAQ=:)","affinity":"a","output_tokens":3}"#;
@@ -104,9 +124,9 @@ fn a_wrong_line_is_named() {
     fails("{\"timestamp\":1}", "line 1: no known format");
     fails(
         &format!("{MOONCAKE}{{\"timestamp\": 1}}"),
-        "line 5: missing field `input_length`",
+        "line 5: column 16: missing field `input_length`",
     );
-    fails(&MOONCAKE.replace("1030", "-1"), "line 4: invalid value");
+    fails(&MOONCAKE.replace("1030", "-1"), "line 4: column 38: invalid value");
     fails(
         &MOONCAKE.replace("1030", "99999999999"),
         "line 4: `input_length` is 99999999999",
@@ -118,6 +138,10 @@ fn a_wrong_line_is_named() {
     fails(
         &MOONCAKE.replace("1700", "9"),
         "line 3: 9 tokens in 4 `hash_ids` fit no size of a block",
+    );
+    fails(
+        &MOONCAKE.replace("1030", "\"x\""),
+        "line 4: column 39: invalid type: string \"x\", expected u64",
     );
     assert!(read_trace(MOONCAKE.as_bytes(), Some(0)).is_err());
     // The magic number of zstd, and then nothing of it.
