@@ -124,7 +124,10 @@ fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {
 }
 
 fn of_placement(place: &str, placement: &PlacementConfig) -> Option<(String, String)> {
-    if let Some(cap) = placement.hard_cap.filter(|cap| *cap < placement.max_ongoing) {
+    if let Some(cap) = placement
+        .hard_cap
+        .filter(|cap| *cap < placement.max_ongoing)
+    {
         let most = placement.max_ongoing;
         let message = format!("`{cap}` must be `placement.max_ongoing` or more, which is `{most}`");
         return Some((format!("{place}placement.hard_cap"), message));

@@ -54,7 +54,12 @@ impl ConfigError {
     pub(crate) fn of_file(origin: &str, path: &str, error: &serde_yaml::Error) -> Self {
         let path = if path == "." { "" } else { path };
         let position = error.location().map(|at| (at.line(), at.column()));
-        Self::of_place(origin, path, position, in_words(message_alone(&error.to_string())))
+        Self::of_place(
+            origin,
+            path,
+            position,
+            in_words(message_alone(&error.to_string())),
+        )
     }
 }
 

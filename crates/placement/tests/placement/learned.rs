@@ -49,7 +49,10 @@ fn what_is_on_its_way_when_a_cache_is_cleared_is_computed_after() {
     let again = world.send_to(worker, &signed(&prompt(1, 10_000), 1));
     let fresh = world.send_to(worker, &signed(&prompt(3, 10_000), 3));
     world.tell(&Event::Cleared { worker });
-    assert_eq!([1, 2, 3].map(|text| matched(&world, text)), [9_984, 0, 9_984]);
+    assert_eq!(
+        [1, 2, 3].map(|text| matched(&world, text)),
+        [9_984, 0, 9_984]
+    );
     // It is no more than what these two bring.
     world.fail(worker, again);
     world.finish(worker, fresh);

@@ -126,7 +126,10 @@ fn a_wrong_line_is_named() {
         &format!("{MOONCAKE}{{\"timestamp\": 1}}"),
         "line 5: column 16: missing field `input_length`",
     );
-    fails(&MOONCAKE.replace("1030", "-1"), "line 4: column 38: invalid value");
+    fails(
+        &MOONCAKE.replace("1030", "-1"),
+        "line 4: column 38: invalid value",
+    );
     fails(
         &MOONCAKE.replace("1030", "99999999999"),
         "line 4: `input_length` is 99999999999",
