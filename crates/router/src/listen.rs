@@ -81,4 +81,20 @@ mod tests {
         drop(listeners);
         assert!(many(address, 2).is_ok());
     }
+
+    #[test]
+    fn whoever_connects_is_asked_now_and_then_whether_it_is_there() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = one(any).unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (served, _) = listener.accept().unwrap();
+        let served = socket2::SockRef::from(&served);
+        assert!(served.keepalive().unwrap());
+        assert_eq!(
+            served.tcp_keepalive_time().unwrap(),
+            Duration::from_secs(30)
+        );
+        drop(client);
+    }
 }

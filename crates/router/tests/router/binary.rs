@@ -95,6 +95,30 @@ impl Drop for Program {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn it_may_open_as_many_files_as_the_system_lets_it() {
+    let worker = Worker::start().await;
+    let script = "ulimit -S -n 64 && exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_headwater-router")])
+        .args(["--listen", "127.0.0.1:0", "--workers", &worker.url()])
+        .env_clear()
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut line).unwrap();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let files = limits.lines().find(|l| l.starts_with("Max open files"));
+    let words: Vec<_> = files.unwrap().split_whitespace().collect();
+    assert_eq!(words[3], words[4], "soft and hard: {line}");
+    assert_ne!(words[3], "64");
+}
+
 fn write(path: &Path, workers: &[&Arc<Worker>]) {
     let urls: Vec<String> = workers.iter().map(|worker| worker.url()).collect();
     let yaml = format!("listen: 127.0.0.1:0\nworkers: [{}]\n", urls.join(", "));

@@ -392,6 +392,11 @@ impl Conn {
         }
     }
 
+    /// The next so many bytes, whatever they are.
+    pub(crate) async fn some(&mut self, length: usize) -> Option<Vec<u8>> {
+        self.take(length).await
+    }
+
     async fn take(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.buffer.len() < length {
             self.fill().await?;

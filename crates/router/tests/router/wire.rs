@@ -80,6 +80,34 @@ async fn what_could_be_read_as_two_requests_is_refused() {
 }
 
 #[tokio::test]
+async fn which_http_it_is_may_come_in_pieces() {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const NO_SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let pause = || tokio::time::sleep(std::time::Duration::from_millis(20));
+    for cut in [1, 3, 14, 23] {
+        let mut conn = Conn::to(router.address).await;
+        conn.send_bytes(&PREFACE[..cut]).await;
+        pause().await;
+        conn.send_bytes(&[&PREFACE[cut..], NO_SETTINGS].concat())
+            .await;
+        // Its own settings come first: three bytes of length, then their type.
+        let answer = soon("settings", conn.some(9)).await.unwrap();
+        assert_eq!((answer[3], &answer[5..]), (4, &[0; 4][..]), "{cut}");
+    }
+    for cut in [1, 2, 3] {
+        let mut conn = Conn::to(router.address).await;
+        let text = post("Content-Length: 2\r\n", "ab").replace("POST", "PRIVATE");
+        conn.send_bytes(&text.as_bytes()[..cut]).await;
+        pause().await;
+        conn.send_bytes(&text.as_bytes()[cut..]).await;
+        let answer = soon("an answer", conn.response()).await.unwrap();
+        assert_eq!(answer.status, 200, "{cut}");
+    }
+}
+
+#[tokio::test]
 async fn chunks_that_could_be_read_in_two_ways_end_the_connection() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "");
