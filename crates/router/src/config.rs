@@ -17,6 +17,7 @@ use crate::config_pool::{DiscoverConfig, PoolConfig};
 use crate::config_telemetry::{KvEventsConfig, MetricsConfig, RequestLogConfig, TracesConfig};
 use crate::config_value as value;
 use crate::error::ConfigError;
+use crate::watch::SCRAPE_TIME;
 use crate::worker_url::WorkerUrl;
 
 /// Everything the router is told. [`Config::new`] gives the defaults; change fields from there.
@@ -202,7 +203,9 @@ impl Config {
             low_watermark: placement.low_watermark,
             home_prior: placement.home_prior,
             routers: placement.routers,
-            stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(3)),
+            // What an engine said is known until its next answer is overdue, and it may be late.
+            stale_after: Duration::from_millis(self.metrics.interval_ms.saturating_mul(2))
+                .saturating_add(SCRAPE_TIME),
             ..Settings::default()
         }
     }
@@ -255,5 +258,24 @@ impl fmt::Display for BodyKey {
             Self::Head => "true",
             Self::Off => "false",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_engine_said_outlives_its_slowest_answer() {
+        for interval_ms in [100, 500, 60_000] {
+            let yaml = format!(
+                "listen: 127.0.0.1:1\nworkers: [http://a:1]\nmetrics: {{interval_ms: {interval_ms}}}\n"
+            );
+            let config = Config::parse(&yaml, "r.yaml").unwrap();
+            let settings = config.settings(config.policy, &config.placement);
+            // It is asked up to a tenth late, and an answer may take as long as it is waited for.
+            let slowest = Duration::from_millis(interval_ms * 11 / 10) + SCRAPE_TIME;
+            assert!(settings.stale_after > slowest, "{interval_ms}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 const LARGEST_SCRAPE: usize = 4 << 20;
 
 /// Long: a busy engine answers late.
-const SCRAPE_TIME: Duration = Duration::from_secs(5);
+pub(crate) const SCRAPE_TIME: Duration = Duration::from_secs(5);
 
 /// Nor is this an answer about health.
 const LARGEST_HEALTH: usize = 64 << 10;

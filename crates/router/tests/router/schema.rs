@@ -91,8 +91,9 @@ fn defaults_and_ranges_of_the_schema_are_those_of_the_reader() {
             );
             checked += 1;
         }
-        // Pairs of settings that must differ cannot both be at their limits.
-        if path.ends_with("watermark") || setting["type"] != "integer" {
+        // Pairs of settings of which one bounds the other cannot both be at their limits.
+        if path.ends_with("watermark") || path.ends_with("hard_cap") || setting["type"] != "integer"
+        {
             return;
         }
         let (least, most) = (&setting["minimum"], &setting["maximum"]);
