@@ -138,6 +138,18 @@ fn circumstances_are_taken() {
         &profile.replace("cache_tokens: 1000000", "cache_tokens: 4096"),
     );
     assert!(printed(&[TALKS, "--engine", &profile]).contains("cache of 4096 tokens"));
+    let nobody = write(
+        "n.yaml",
+        "incidents:\n- { at_s: 0, do: worker_lost, number: 0 }\n",
+    );
+    let args = [TALKS, "--workers", "1", "--scenario", &nobody];
+    let text = printed(&[&args[..], &["--policy", "headwater"]].concat());
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("headwater"))
+        .unwrap();
+    let row: Vec<_> = row.split_whitespace().collect();
+    assert_eq!(row[3..6], ["-", "-", "-"], "nothing was answered: {text}");
     let broken = write("b.yaml", "incidents:\n- { at_s: 5, do: worker_eaten }\n");
     fails(&[TALKS, "--scenario", &broken], "worker_eaten");
     fails(&[TALKS, "--engine", &broken], "incidents");

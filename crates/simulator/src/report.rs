@@ -60,14 +60,17 @@ fn heading(cell: &Cell) -> String {
 }
 
 fn row(outcome: &Outcome, width: usize) -> String {
+    // Where nothing was answered there is no time, and 0 ms would be the best of all.
+    let answered = outcome.requests > outcome.failed;
+    let time = |time| if answered { ms(time) } else { "-".to_owned() };
     format!(
         "{:<width$} {:>6.1}% {:>6.1}% {:>10} {:>10} {:>10} {:>9.2} {:>8.1} {:>7}",
         outcome.policy.as_str(),
         outcome.hit_rate() * 100.0,
         outcome.hit_share_of_ideal() * 100.0,
-        ms(outcome.ttft_ms.mean),
-        ms(outcome.ttft_ms.percentile(50)),
-        ms(outcome.ttft_ms.percentile(99)),
+        time(outcome.ttft_ms.mean),
+        time(outcome.ttft_ms.percentile(50)),
+        time(outcome.ttft_ms.percentile(99)),
         outcome.imbalance,
         outcome.throughput_rps,
         outcome.failed
