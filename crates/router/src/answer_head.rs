@@ -76,7 +76,8 @@ fn take_one(come: &mut Bytes) -> Result<Option<response::Parts>, Garbled> {
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,
     };
-    parts.headers.reserve(answer.headers.len());
+    // One more is to come: where the answer is from.
+    parts.headers.reserve(answer.headers.len() + 1);
     for line in answer.headers.iter() {
         let name = HeaderName::from_bytes(line.name.as_bytes()).map_err(|_| Garbled)?;
         // Shares the memory of the head instead of copying each value.
