@@ -172,11 +172,14 @@ def large_body(bench):
 
 def growth(bench):
     """CPU for each request with more workers, and with a full table of what workers hold."""
+    # So few conversations fill a tenth of the table; no two requests are of one of so many.
+    few, new = 100, 1 << 40
     small = bench.router("few", 22011)
     others = {
-        "64 workers": (bench.router("w64", 22012), 64, 1000),
-        "256 workers": (bench.router("w256", 22013), 256, 1000),
-        "full residency table": (bench.router("full", 22014), 4, 1 << 40),
+        "64 workers": (bench.router("w64", 22012), 64, few),
+        "256 workers": (bench.router("w256", 22013), 256, few),
+        "full residency table": (bench.router("full", 22014), 4, few),
+        "full residency table, each of a new conversation": (bench.router("new", 22015), 4, new),
     }
     small.start(WORKERS[:4], 1)
     for proxy, workers, _ in others.values():
@@ -187,10 +190,12 @@ def growth(bench):
     idle = {proxy: proxy.cpu_seconds() for proxy in routers}
     time.sleep(4)
     idle = {proxy: (proxy.cpu_seconds() - before) / 4 for proxy, before in idle.items()}
-    bench.sample(others["full residency table"][0], {**LOADS["1 KiB"], "sigs": 1 << 40}, 4)
+    for name, (proxy, _, _) in others.items():
+        if "full" in name:
+            bench.sample(proxy, {**LOADS["1 KiB"], "sigs": new}, 4)
     ratios = {name: [] for name in others}
     for _ in range(bench.options.rounds):
-        base = bench.sample(small, LOADS["1 KiB"], bench.options.secs, idle[small])[0]
+        base = bench.sample(small, {**LOADS["1 KiB"], "sigs": few}, bench.options.secs, idle[small])[0]
         for name, (proxy, _, sigs) in others.items():
             load = {**LOADS["1 KiB"], "sigs": sigs}
             used = bench.sample(proxy, load, bench.options.secs, idle[proxy])[0]
