@@ -1,6 +1,7 @@
 //! What engines call their load. Names drift every few months: a new one is one more row.
 
 use crate::exposition::{Sample, samples_called};
+use crate::ranks::Ranks;
 
 /// What the router wants to know of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +93,18 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Reads an engine's metrics. Data-parallel ranks write one line each: counts are summed,
-    /// of shares the highest counts.
+    /// of shares the highest counts. Of lines about the same requests one counts.
     pub(crate) fn of(text: &str) -> Self {
         let mut reading = Self::default();
         // As a page spells a name first: two spellings of one name are not two ranks.
         let mut spelled = [None; NAMES.len()];
+        let (mut ranks, mut sizes) = (Ranks::default(), Ranks::default());
         for sample in samples_called(text, is_known) {
-            reading.add_cache_size(&sample);
+            if let Some(tokens) = cache_size(&sample)
+                && !sizes.take(0, &sample, tokens as f64)
+            {
+                reading.add_cache_size(tokens);
+            }
             if !sample.value.is_finite() || sample.value < 0.0 {
                 continue;
             }
@@ -109,10 +115,16 @@ impl Reading {
             else {
                 continue;
             };
-            if *spelled.get_or_insert(sample.name) == sample.name {
+            let is_first = *spelled.get_or_insert(sample.name) == sample.name;
+            if is_first && !ranks.take(row, &sample, sample.value) {
                 reading.add(row, sample.value);
             }
         }
+        ranks
+            .groups()
+            .for_each(|(row, most)| reading.add(row, most));
+        let sizes = sizes.groups().filter_map(|(_, tokens)| whole(tokens));
+        sizes.for_each(|tokens| reading.add_cache_size(tokens));
         reading.started = reading.value(Signal::Started).and_then(whole);
         reading
     }
@@ -132,17 +144,9 @@ impl Reading {
         });
     }
 
-    fn add_cache_size(&mut self, sample: &Sample<'_>) {
-        for (name, block, blocks) in CACHE_SIZES {
-            if is_called(sample.name, name) {
-                let number = |key| sample.label(key)?.parse::<u64>().ok();
-                if let (Some(block), Some(blocks)) = (number(block), number(blocks)) {
-                    let tokens = block.saturating_mul(blocks);
-                    let so_far = self.cache_tokens.unwrap_or(0);
-                    self.cache_tokens = Some(so_far.saturating_add(tokens));
-                }
-            }
-        }
+    fn add_cache_size(&mut self, tokens: u64) {
+        let so_far = self.cache_tokens.unwrap_or(0);
+        self.cache_tokens = Some(so_far.saturating_add(tokens));
     }
 
     /// A signal, under the first of its names that is there.
@@ -204,6 +208,14 @@ impl Reading {
             _ => self.count(*signal).is_none(),
         })
     }
+}
+
+/// Tokens that a cache holds, if the sample says so.
+fn cache_size(sample: &Sample<'_>) -> Option<u64> {
+    let mut kinds = CACHE_SIZES.iter();
+    let (_, block, blocks) = kinds.find(|(name, _, _)| is_called(sample.name, name))?;
+    let number = |key| sample.label(key)?.parse::<u64>().ok();
+    Some(number(block)?.saturating_mul(number(blocks)?))
 }
 
 #[expect(
@@ -303,6 +315,34 @@ mod tests {
             None,
             Some(0.9),
         );
+    }
+
+    #[test]
+    fn ranks_that_compute_the_same_requests_count_once() {
+        let running = |labels: &[&str]| -> String {
+            let line = |labels: &&str| format!("sglang:num_running_reqs{{{labels}}} 5\n");
+            labels.iter().map(line).collect()
+        };
+        let ranks = ["tp_rank=\"0\",pp_rank=\"0\"", "tp_rank=\"1\",pp_rank=\"0\""];
+        check(&running(&ranks), Some(5), None, None);
+        let stages = ["tp_rank=\"0\",pp_rank=\"0\"", "tp_rank=\"0\",pp_rank=\"1\""];
+        check(&running(&stages), Some(5), None, None);
+        // With attention in data-parallel ranks each has a tensor rank of its own.
+        let data = ["dp_rank=\"0\",tp_rank=\"0\"", "dp_rank=\"1\",tp_rank=\"4\""];
+        check(&running(&data), Some(10), None, None);
+        check(
+            "sglang:num_queue_reqs{priority=\"\"} 7\nsglang:num_queue_reqs{priority=\"0\"} 4\nsglang:num_queue_reqs{priority=\"9\"} 3\n",
+            None,
+            Some(7),
+            None,
+        );
+        let size = |rank| {
+            format!(
+                "sglang:cache_config_info{{page_size=\"1\",num_pages=\"900\",tp_rank=\"{rank}\"}} 1\n"
+            )
+        };
+        let sizes = Reading::of(&(size(0) + &size(1))).cache_tokens();
+        assert_eq!(sizes, Some(900));
     }
 
     #[test]

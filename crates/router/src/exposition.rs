@@ -41,16 +41,21 @@ impl<'a> Sample<'a> {
     /// The value of a label, if the sample has it.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<Cow<'a, str>> {
+        let found = self.labels().find(|(name, _)| *name == key);
+        found.map(|(_, value)| unescape(value))
+    }
+
+    /// Its labels with their values, as they are written.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let mut rest = self.labels;
-        loop {
+        std::iter::from_fn(move || {
             let (name, after) = rest.split_once('=')?;
             let value = after.trim_start().strip_prefix('"')?;
             let end = closing_quote(value)?;
-            if name.trim_start_matches([',', ' ', '\t']).trim_end() == key {
-                return value.get(..end).map(unescape);
-            }
             rest = value.get(end + 1..)?;
-        }
+            let name = name.trim_start_matches([',', ' ', '\t']).trim_end();
+            Some((name, value.get(..end)?))
+        })
     }
 }
 

@@ -46,6 +46,7 @@ mod key;
 mod line;
 mod pool;
 mod proxy;
+mod ranks;
 mod relay;
 mod request_head;
 mod retry;
