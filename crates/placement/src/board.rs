@@ -4,6 +4,7 @@
 use crate::event::WorkerState;
 use crate::gauge::{Gauge, Live};
 use crate::id::At;
+use crate::memory::Room;
 
 /// By rank, which is the order of ids.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,7 @@ pub(crate) struct Columns {
     pub(crate) token_ms: Vec<f64>,
     pub(crate) pair_ms: Vec<f64>,
     pub(crate) evicts: Vec<f64>,
+    pub(crate) room: Vec<Room>,
 }
 
 /// Sums over some workers.
@@ -97,6 +99,7 @@ impl Columns {
         self.token_ms.push(0.0);
         self.pair_ms.push(0.0);
         self.evicts.push(0.0);
+        self.room.push(gauge.room);
         self.put(rank, gauge);
     }
 
@@ -111,6 +114,7 @@ impl Columns {
         self.token_ms[rank] = gauge.prefill.token_ms;
         self.pair_ms[rank] = gauge.prefill.pair_ms;
         self.evicts[rank] = gauge.evicts;
+        self.room[rank] = gauge.room;
     }
 }
 

@@ -8,6 +8,7 @@ use crate::habit::Habit;
 use crate::hold::WaitingRoom;
 use crate::homecoming::Draws;
 use crate::id::{At, WorkerId};
+use crate::memory::Stay;
 use crate::name::Seed;
 use crate::rate::Rate;
 use crate::reason::{Decision, NoWorker, Reason};
@@ -45,6 +46,8 @@ pub struct Fleet {
     pub(crate) inflow: f64,
     /// Whether answers stream.
     pub(crate) streams: Habit,
+    /// How long they do.
+    pub(crate) stay: Stay,
     /// Whether any engine has ever said what it found in its cache.
     pub(crate) hears_of_caches: bool,
     /// Requests dispatched so far: whose turn it is where nothing else decides.
@@ -78,6 +81,7 @@ impl Fleet {
             typical,
             inflow: 0.0,
             streams: Habit::default(),
+            stay: Stay::default(),
             hears_of_caches: false,
             dispatches: 0,
             draws: Draws::default(),

@@ -40,6 +40,12 @@ pub(crate) struct Flight {
     pub(crate) aged_out: Option<u32>,
 }
 
+impl Flight {
+    pub(crate) fn prompt_tokens(&self) -> u32 {
+        self.cached_tokens + self.uncached_tokens
+    }
+}
+
 /// A belief that the engine's word can test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {

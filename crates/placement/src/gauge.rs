@@ -4,6 +4,7 @@ use crate::backlog::Ahead;
 use crate::cost::PrefillModel;
 use crate::event::WorkerState;
 use crate::id::{At, WorkerId};
+use crate::memory::Room;
 use crate::residency::Slot;
 use crate::settings::Settings;
 use crate::worker::Worker;
@@ -18,6 +19,8 @@ pub(crate) struct Gauge {
     pub(crate) prefill: PrefillModel,
     /// See [`Turnover::price`](crate::turnover::Turnover::price).
     pub(crate) evicts: f64,
+    /// What is left of its KV memory.
+    pub(crate) room: Room,
     /// Our own requests, held ones too.
     pub(crate) own: u32,
     /// Whether any is held.
@@ -34,7 +37,7 @@ pub(crate) struct Gauge {
 pub(crate) struct Live {
     /// Requests there.
     pub(crate) in_flight: u32,
-    /// Those of them without a first byte.
+    /// Those of them that wait for prefill.
     pub(crate) waiting: u32,
     pub(crate) is_hot: bool,
     /// The weight that it can bear now.
@@ -52,6 +55,7 @@ impl Gauge {
             weight: worker.weight,
             prefill: worker.prefill,
             evicts: worker.turnover.price(),
+            room: worker.memory.room(worker.cache_tokens()),
             own: worker.own.in_flight + worker.own.held.requests(),
             holds: worker.own.held.requests() > 0,
             ahead: worker.own.held.ahead(settings.order),
@@ -88,7 +92,7 @@ impl Live {
         let work_ms = worker.weight * worker.sent_ms(at);
         Self {
             in_flight,
-            waiting: worker.waiting(at),
+            waiting: worker.prefilling(at),
             is_hot: worker.watermark.is_hot(at, settings),
             bears,
             queue_ms: (work_ms + worker.active_ms(settings) * f64::from(in_flight)) / bears,

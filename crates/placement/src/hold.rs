@@ -27,6 +27,7 @@ pub(crate) struct Held {
     pub(crate) request: RequestId,
     pub(crate) since: At,
     pub(crate) prefill_us: u64,
+    pub(crate) prompt_tokens: u32,
     /// What is planned because of it.
     pub(crate) places: SmallVec<[PlaceId; 17]>,
     /// What its home is taken to hold, where nobody knows better.
@@ -315,8 +316,14 @@ impl Fleet {
         let ahead = busy.pending_ms(at) - held.prefill_us as f64 / 1_000.0;
         let active =
             |w: &Worker| w.active_ms(&self.settings) * f64::from(w.in_flight(at)) / w.weight;
-        let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms;
-        stay - (idle.pending_ms(at) + active(idle) + factor * here.prefill_ms)
+        let memory = |w: &Worker, tokens: u32| {
+            let room = w.memory.room(w.cache_tokens());
+            room.price_ms(self.stay.price_ms(), f64::from(tokens))
+        };
+        // It counts among what waits there already.
+        let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms + memory(busy, 0);
+        let go = idle.pending_ms(at) + active(idle) + factor * here.prefill_ms;
+        stay - (go + memory(idle, held.prompt_tokens))
     }
 
     /// What a held request would be at a worker, by what has been sent there: what others only

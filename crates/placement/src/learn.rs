@@ -145,6 +145,7 @@ impl Fleet {
         self.held.evict(slot);
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.own.held = Backlog::default();
+            worker.memory.unhold_all();
         }
     }
 
@@ -188,6 +189,7 @@ impl Fleet {
             request,
             since: at,
             prefill_us: 0,
+            prompt_tokens: sought.prompt_tokens,
             places: SmallVec::new(),
             guess: self.guess(&sought, of.excluded),
             asked: Asked::of(of),
@@ -205,6 +207,7 @@ impl Fleet {
         }
         if let Some(worker) = self.workers.at_mut(slot) {
             worker.own.held.add(held.prefill_us);
+            worker.memory.hold(held.prompt_tokens);
         }
         self.held.add(Some(slot), held);
     }
@@ -219,6 +222,7 @@ impl Fleet {
         }
         if let Some(worker) = slot.and_then(|slot| self.workers.at_mut(slot)) {
             worker.own.held.remove(held.prefill_us);
+            worker.memory.unhold(held.prompt_tokens);
         }
     }
 
@@ -281,7 +285,7 @@ impl Fleet {
         let pending_us = worker.prefill.micros(uncached_tokens, held);
         let alone = worker.own.waiting == 0;
         let beside = worker.own.in_flight;
-        worker.begin(uncached_tokens, pending_us);
+        worker.begin(sought.prompt_tokens, uncached_tokens, pending_us);
         self.inflow += f64::from(uncached_tokens);
         let rooms = worker.room() * workers;
         worker
@@ -357,7 +361,7 @@ impl Fleet {
             return;
         }
         if flight.stage == Stage::Waiting {
-            worker.prefilled(flight.uncached_tokens, flight.pending_us);
+            worker.prefilled(flight);
         }
         flight.stage = Stage::Answering;
         if flight.life != worker.life {
@@ -387,7 +391,7 @@ impl Fleet {
             return;
         }
         if flight.stage == Stage::Waiting {
-            worker.prefilled(flight.uncached_tokens, flight.pending_us);
+            worker.prefilled(flight);
         }
         flight.stage = Stage::Answering;
         let slot = worker.slot;
@@ -426,7 +430,7 @@ impl Fleet {
             }
             flight.stage = Stage::Presumed;
             if let Some(worker) = self.workers.at_mut(flight.slot) {
-                worker.prefilled(flight.uncached_tokens, flight.pending_us);
+                worker.prefilled(flight);
             }
         }
     }
@@ -442,7 +446,7 @@ impl Fleet {
         let Some(flight) = self.flights.remove(request) else {
             return;
         };
-        worker.end();
+        worker.end(&flight);
         if flight.life == worker.life {
             for place in &flight.places {
                 self.residency.renew(*place);
@@ -458,6 +462,9 @@ impl Fleet {
         }
         let streamed = streamed_ms > STREAMS_MS;
         self.streams.note(streamed);
+        if streamed {
+            self.stay.note(streamed_ms);
+        }
         // Beside other routers it would tell of what they have sent, too.
         if streamed && self.settings.routers == 1 {
             let expected_ms = flight.due.since(flight.since).as_secs_f64() * 1_000.0;
@@ -516,8 +523,7 @@ impl Fleet {
             // Fresh prefixes that are never there: its cache was emptied and nobody told us.
             if worker.surprises >= MOST_SURPRISES {
                 worker.surprises = 0;
-                let slot = worker.slot;
-                self.residency.forget(slot);
+                self.cleared(id);
             }
         }
     }

@@ -180,6 +180,8 @@ mod crew;
 
 mod crowd;
 
+mod memory;
+
 mod board;
 
 mod gauge;

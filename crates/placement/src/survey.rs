@@ -200,11 +200,14 @@ impl<'w> Survey<'w> {
     }
 
     /// `(sent + active + what waits and comes before it) / ramp + (miss + congestion · mean waiting)
-    /// · prefill of what is missing`.
+    /// · prefill of what is missing + what waiting for memory costs`.
     fn price(&self, gauge: &Gauge, live: &Live) -> f64 {
         let prefill_ms = self.prefill_ms(gauge, self.beliefs.get(gauge.slot));
         let ahead_ms = gauge.ahead.of(prefill_ms) * gauge.weight / live.bears;
-        live.queue_ms + (ahead_ms + (self.factor + gauge.evicts) * prefill_ms)
+        let tokens = f64::from(self.prompt_tokens.max(1));
+        let memory_ms = gauge.room.price_ms(self.fleet.stay.price_ms(), tokens);
+        // In the order of operations of all those who hold nothing, to the last bit.
+        live.queue_ms + (ahead_ms + (self.factor + gauge.evicts) * prefill_ms) + memory_ms
     }
 }
 
@@ -353,6 +356,12 @@ impl Fleet {
         {
             let prefill_ms = fixed_ms + token_ms * tokens + pair_ms * tokens * (tokens / 2.0);
             *cost_ms += (factor + evicts) * prefill_ms;
+        }
+        let stay_ms = self.stay.price_ms();
+        if stay_ms > 0.0 {
+            for (cost_ms, room) in survey.cost_ms.iter_mut().zip(&columns.room) {
+                *cost_ms += room.price_ms(stay_ms, tokens);
+            }
         }
         if totals.holding > 0 {
             let gauges = self.workers.board().gauges().iter().enumerate();

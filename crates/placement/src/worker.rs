@@ -8,9 +8,11 @@ use crate::backlog::Backlog;
 use crate::cost::PrefillModel;
 use crate::crowd::Crowd;
 use crate::event::{Report, WorkerState};
+use crate::flight::Flight;
 use crate::homecoming::Return;
 use crate::id::{At, Generation, WorkerId};
 use crate::late::Lateness;
+use crate::memory::Memory;
 use crate::rate::{Rate, Sample};
 use crate::residency::{Slot, Stamp, UNIT, Wear};
 use crate::settings::Settings;
@@ -32,6 +34,7 @@ pub(crate) struct Worker {
     pub(crate) late: Lateness,
     pub(crate) crowd: Crowd,
     pub(crate) turnover: Turnover,
+    pub(crate) memory: Memory,
     /// What prefill costs here, as far as it has been learned.
     pub(crate) prefill: PrefillModel,
     pub(crate) watermark: Watermark,
@@ -160,6 +163,7 @@ impl Worker {
             late: Lateness::default(),
             crowd: Crowd::default(),
             turnover: Turnover::default(),
+            memory: Memory::default(),
             prefill: settings.prefill,
             watermark: Watermark::default(),
             ramp_from: None,
@@ -231,6 +235,9 @@ impl Worker {
             self.cache_tokens = cache_tokens;
             self.set_limit(settings);
         }
+        if let (Some(kv_use), Some(size)) = (kv_use, self.cache_tokens) {
+            self.memory.told(kv_use, size);
+        }
         if let Some(computed) = report.computed_tokens {
             self.foreign.take(computed, self.prefilled_tokens);
         }
@@ -278,6 +285,18 @@ impl Worker {
     pub(crate) fn waiting(&self, at: At) -> u32 {
         let own = self.own.waiting.saturating_add(self.own.held.requests());
         own.saturating_add(self.others(at).waiting)
+    }
+
+    /// Those of them that wait for prefill and not for room in its memory.
+    pub(crate) fn prefilling(&self, at: At) -> u32 {
+        let waiting = self.waiting(at);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a part of a count"
+        )]
+        let blocked = (f64::from(self.own.waiting) * self.memory.blocked(self.cache_tokens)) as u32;
+        waiting - blocked
     }
 
     /// Milliseconds of prefill there, likewise.
@@ -334,6 +353,11 @@ impl Worker {
             let passed = Duration::from_secs_f64(work_ms.min(HOUR_MS) / 1_000.0) + MOMENT;
             others.at.after(passed).min(others.until.after(MOMENT))
         })
+    }
+
+    /// Tokens of its KV memory, if its engine has told.
+    pub(crate) fn cache_tokens(&self) -> Option<u64> {
+        self.cache_tokens
     }
 
     /// Tokens that its cache has room for.
@@ -394,7 +418,8 @@ impl Worker {
     }
 
     /// A request begins here.
-    pub(crate) fn begin(&mut self, uncached_tokens: u32, pending_us: u64) {
+    pub(crate) fn begin(&mut self, prompt_tokens: u32, uncached_tokens: u32, pending_us: u64) {
+        self.memory.sent(prompt_tokens);
         self.sent_tokens = self.sent_tokens.saturating_add(u64::from(uncached_tokens));
         self.own.in_flight += 1;
         self.own.waiting += 1;
@@ -403,7 +428,9 @@ impl Worker {
     }
 
     /// Its prompt has been prefilled, or never will be.
-    pub(crate) fn prefilled(&mut self, uncached_tokens: u32, pending_us: u64) {
+    pub(crate) fn prefilled(&mut self, flight: &Flight) {
+        let (uncached_tokens, pending_us) = (flight.uncached_tokens, flight.pending_us);
+        self.memory.began(flight.prompt_tokens());
         self.own.waiting -= 1;
         self.own.uncached_tokens -= u64::from(uncached_tokens);
         self.own.pending_us -= pending_us;
@@ -415,7 +442,8 @@ impl Worker {
     }
 
     /// It is over, after having been prefilled.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&mut self, flight: &Flight) {
+        self.memory.ended(flight.prompt_tokens());
         self.own.in_flight -= 1;
     }
 

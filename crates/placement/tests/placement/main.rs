@@ -10,6 +10,7 @@ mod homeless;
 mod laws;
 mod learned;
 mod life;
+mod memory;
 mod others;
 mod reasons;
 mod traffic;
