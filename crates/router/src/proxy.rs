@@ -135,9 +135,18 @@ impl Proxy {
         // What the client gets if no further worker does better: a worker's own refusal rather
         // than our words about a failure.
         let mut fallback: Option<Result<Answered, Fault>> = None;
+        // Why there is a further try. It counts once there is a worker for it.
+        let mut cause = None;
         loop {
             let request = key.request(&tried);
-            let (placed, guard) = match self.place(pool, &request, &outgoing.upload).await {
+            let found = self.place(pool, &request, &outgoing.upload).await;
+            if let Some(cause) = cause {
+                match found {
+                    Ok(_) => self.shared.counters.retries.add(cause),
+                    Err(_) => self.shared.budget.give_back(),
+                }
+            }
+            let (placed, guard) = match found {
                 Ok(found) => found,
                 Err(Fault::NoWorker(why)) => return fallback.unwrap_or(Err(Fault::NoWorker(why))),
                 Err(fault) => return Err(fault),
@@ -146,7 +155,7 @@ impl Proxy {
             if let Some(telling) = &mut turn.telling {
                 telling.placed(placed.tag, placed.matched_tokens, placed.reason.as_str());
             }
-            let cause = match self.attempt(&placed, guard, &outgoing).await {
+            cause = Some(match self.attempt(&placed, guard, &outgoing).await {
                 Outcome::Answered(answered) => return Ok(answered),
                 Outcome::Declined(answered, cause) => {
                     fallback = Some(Ok(answered));
@@ -157,12 +166,11 @@ impl Proxy {
                     fallback.get_or_insert(Err(fault));
                     fault.as_str()
                 }
-            };
-            if !self.may_retry(&tried, &outgoing.upload) {
+            });
+            tried.push(placed.endpoint.id);
+            if !self.may_retry(pool, &tried, &outgoing.upload) {
                 return fallback.unwrap_or(Err(Fault::Closed));
             }
-            self.shared.counters.retries.add(cause);
-            tried.push(placed.endpoint.id);
         }
     }
 
@@ -379,13 +387,19 @@ impl Proxy {
         }
     }
 
-    fn may_retry(&self, tried: &[WorkerId], upload: &Upload) -> bool {
-        let left = tried.len() < self.shared.config.retry.max as usize && upload.can_repeat();
-        if left && !self.shared.budget.spend() {
-            self.shared.counters.retries_denied.add(1);
+    /// Takes a retry from the budget, if one is left for this request.
+    fn may_retry(&self, pool: PoolId, tried: &[WorkerId], upload: &Upload) -> bool {
+        if tried.len() > self.shared.config.retry.max as usize || !upload.can_repeat() {
             return false;
         }
-        left
+        if self.shared.budget.spend() {
+            return true;
+        }
+        // Where nobody is left it is not the budget that forbids it.
+        if self.shared.roster(pool).has_other_than_these(tried) {
+            self.shared.counters.retries_denied.add(1);
+        }
+        false
     }
 
     fn note(&self, endpoint: &Endpoint, fault: Fault) {

@@ -35,6 +35,11 @@ impl Budget {
         let take = |saved| (saved >= ONE).then_some(saved - ONE);
         self.saved.fetch_update(Relaxed, Relaxed, take).is_ok()
     }
+
+    /// A retry that was taken could not be made.
+    pub(crate) fn give_back(&self) {
+        self.saved.fetch_add(ONE, Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +55,8 @@ mod tests {
         assert!(!budget.spend());
         budget.earn();
         assert!(budget.spend());
+        budget.give_back();
+        assert!(budget.spend() && !budget.spend());
         assert!(!Budget::new(0.0).spend());
     }
 }

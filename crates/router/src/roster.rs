@@ -210,6 +210,12 @@ impl Roster {
         others.any(|m| m.endpoint.serial != endpoint.serial && m.is_usable())
     }
 
+    /// Whether anybody is left who has not had a request yet.
+    pub(crate) fn has_other_than_these(&self, had: &[WorkerId]) -> bool {
+        let mut others = self.members.values();
+        others.any(|m| !had.contains(&m.endpoint.id) && m.is_usable())
+    }
+
     /// Learns from a scrape.
     pub(crate) fn scraped(&mut self, at: At, endpoint: &Endpoint, reading: Reading) {
         let report = Report {

@@ -231,6 +231,51 @@ async fn a_worker_that_fails_before_the_first_byte_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_retry_that_nobody_is_there_for_costs_others_nothing() {
+    let (alone, fails, answers) = (
+        Worker::start().await,
+        Worker::start().await,
+        Worker::start().await,
+    );
+    alone.does(Act::Status(503));
+    fails.does(Act::Close);
+    let pool = format!(
+        "retry: {{ratio: 0.001}}\nbreaker: {{failures: 100000}}\n\
+         pools: [{{name: p, match: {{path: /alone}}, workers: ['{}']}}]\npolicy: round_robin\n",
+        alone.url()
+    );
+    let router = Running::start(&[&fails, &answers], &pool);
+    let mut conn = Conn::to(router.address).await;
+    for _ in 0..150 {
+        let text = request(&[], "{}").replacen("/v1/chat/completions", "/alone", 1);
+        conn.send(&text).await.unwrap();
+        let answer = soon("an answer", conn.response()).await.unwrap();
+        assert_eq!(answer.status, 503);
+    }
+    assert_eq!(alone.requests(), 150);
+    let retries = "headwater_retries_total{cause=\"status_503\"}";
+    assert!(router.metric(retries).await.abs() < 0.1);
+    // A saved retry is there for whoever can use it.
+    assert_eq!(conn.ask(&[], "{}").await.status, 200);
+    assert_eq!(conn.ask(&[], "{}").await.status, 200);
+    assert!(fails.requests() > 0);
+}
+
+#[tokio::test]
+async fn a_retry_is_denied_where_there_is_somebody_for_it() {
+    let (one, two) = (Worker::start().await, Worker::start().await);
+    for worker in [&one, &two] {
+        worker.does(Act::Status(503));
+    }
+    for (workers, expected) in [(&[&one][..], 0.0), (&[&one, &two], 1.0)] {
+        let router = Running::start(workers, "retry: {ratio: 0}\n");
+        assert_eq!(router.ask(&[], "{}").await.status, 503);
+        let denied = router.metric("headwater_retries_denied_total").await;
+        assert!((denied - expected).abs() < 0.1, "{}", workers.len());
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_repeated_is_passed_on() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "retry: {replay_bytes: 10}\n");
