@@ -52,37 +52,44 @@ impl Resolver {
 
     /// IPv4 addresses, or IPv6 ones where there are none.
     pub(crate) async fn addresses(&self, name: &str) -> io::Result<Answer<IpAddr>> {
-        let four = self.ask(name, TYPE::A).await?;
-        if four.records.is_empty() {
-            let six = self.ask(name, TYPE::AAAA).await?;
-            return Ok(six.map(|data| match data {
-                Data::Address(address) => Some(address),
-                Data::Service(_) => None,
-            }));
-        }
-        Ok(four.map(|data| match data {
+        let found = self.ask(name, &[TYPE::A, TYPE::AAAA]).await?;
+        Ok(found.map(|data| match data {
             Data::Address(address) => Some(address),
             Data::Service(_) => None,
         }))
     }
 
     pub(crate) async fn services(&self, name: &str) -> io::Result<Answer<Service>> {
-        let found = self.ask(name, TYPE::SRV).await?;
+        let found = self.ask(name, &[TYPE::SRV]).await?;
         Ok(found.map(|data| match data {
             Data::Service(service) => Some(service),
             Data::Address(_) => None,
         }))
     }
 
-    /// Tries the name under each search domain, as `/etc/resolv.conf` says.
-    async fn ask(&self, name: &str, kind: TYPE) -> io::Result<Answer<Data>> {
+    /// Tries the name under each search domain, as `/etc/resolv.conf` says, and each of these
+    /// kinds of records in turn. A domain whose servers fail hides no name of another one; but
+    /// where nothing was found, what failed may be what has the name.
+    async fn ask(&self, name: &str, kinds: &[TYPE]) -> io::Result<Answer<Data>> {
         let mut empty = None;
+        let mut failure = None;
         for name in self.0.full_names(name) {
-            let answer = self.ask_servers(&name, kind).await?;
-            if !answer.records.is_empty() {
-                return Ok(answer);
+            for kind in kinds {
+                match self.ask_servers(&name, *kind).await {
+                    Ok(answer) if !answer.records.is_empty() => return Ok(answer),
+                    Ok(answer) => {
+                        empty.get_or_insert(answer);
+                    }
+                    Err(error) => {
+                        failure.get_or_insert(error);
+                        // The next kind counts only where there is none of this one.
+                        break;
+                    }
+                }
             }
-            empty.get_or_insert(answer);
+        }
+        if let Some(error) = failure {
+            return Err(error);
         }
         empty.ok_or_else(|| io::Error::other("no name to ask for"))
     }
@@ -253,11 +260,12 @@ fn dice() -> u16 {
 #[cfg(test)]
 pub(crate) mod tests {
     use simple_dns::ResourceRecord;
-    use simple_dns::rdata::{A, SRV};
+    use simple_dns::rdata::{A, AAAA, SRV};
 
     use super::*;
 
-    /// A name server that gives these records, and speaks only TCP after a first word.
+    /// A name server that gives these records, and speaks only TCP after a first word. What is
+    /// below `broken.test` makes it fail.
     pub(crate) async fn server(records: Vec<ResourceRecord<'static>>, cut: bool) -> SocketAddr {
         let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = tcp.local_addr().unwrap();
@@ -304,7 +312,11 @@ pub(crate) mod tests {
                 |r: &&ResourceRecord<'_>| r.name == asked.qname && r.match_qtype(asked.qtype);
             packet.answers = records.iter().filter(fits).cloned().collect();
             if packet.answers.is_empty() {
-                *packet.rcode_mut() = RCODE::NameError;
+                let fails = asked.qname.to_string().ends_with("broken.test");
+                *packet.rcode_mut() = match fails {
+                    true => RCODE::ServerFailure,
+                    false => RCODE::NameError,
+                };
             }
         }
         packet.build_bytes_vec().unwrap()
@@ -313,6 +325,12 @@ pub(crate) mod tests {
     pub(crate) fn a(name: &'static str, ttl: u32, address: [u8; 4]) -> ResourceRecord<'static> {
         let address = u32::from(Ipv4Addr::from(address));
         let data = RData::A(A { address });
+        ResourceRecord::new(Name::new_unchecked(name), CLASS::IN, ttl, data)
+    }
+
+    fn aaaa(name: &'static str, ttl: u32, address: Ipv6Addr) -> ResourceRecord<'static> {
+        let address = address.into();
+        let data = RData::AAAA(AAAA { address });
         ResourceRecord::new(Name::new_unchecked(name), CLASS::IN, ttl, data)
     }
 
@@ -346,6 +364,26 @@ pub(crate) mod tests {
             let nothing = resolver.addresses("nobody.test").await.unwrap();
             assert!(nothing.records.is_empty());
         }
+    }
+
+    #[tokio::test]
+    async fn a_search_domain_that_fails_hides_no_name_of_another_one() {
+        let records = vec![
+            a("one.corp.test", 30, [127, 0, 0, 1]),
+            aaaa("six.corp.test", 30, Ipv6Addr::LOCALHOST),
+            srv("_http._tcp.corp.test", (1, 1, 8000), "one.test"),
+        ];
+        let mut conf = ResolvConf::parse("search broken.test corp.test");
+        conf.servers = vec![server(records, false).await];
+        let resolver = Resolver(conf);
+        for (name, expected) in [("one", "127.0.0.1"), ("six", "::1")] {
+            let found = resolver.addresses(name).await.unwrap();
+            assert_eq!(found.records, [expected.parse::<IpAddr>().unwrap()]);
+        }
+        assert!(resolver.services("_http._tcp").await.is_ok());
+        // It may be this domain that has it: to take the name for empty would be too much.
+        let nothing = resolver.addresses("nobody").await.unwrap_err();
+        assert!(nothing.to_string().contains("ServerFailure"), "{nothing}");
     }
 
     #[tokio::test]

@@ -29,7 +29,7 @@ impl ResolvConf {
         Self::parse(&std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default())
     }
 
-    fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut conf = Self {
             servers: Vec::new(),
             search: Vec::new(),
