@@ -8,6 +8,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::channel::{Channel, Share};
 use crate::exchange::{Cut, Exchange};
+use crate::trailers;
 use crate::upload::Upload;
 
 /// What still comes of an answer, and the connection that it comes on.
@@ -24,13 +25,13 @@ impl AnswerBody {
         match self {
             Self::Http1(exchange) => exchange.poll_frame(cx),
             Self::Http2(parts) => {
-                Pin::new(&mut parts.0)
-                    .poll_frame(cx)
-                    .map_err(|_| match parts.2.is_broken() {
-                        // The stream ends with the body that was sent in it.
-                        true => Cut::ByClient,
-                        false => Cut::ByWorker,
-                    })
+                let polled = Pin::new(&mut parts.0).poll_frame(cx);
+                polled.map(|frame| match frame? {
+                    Ok(frame) => Some(Ok(trailers::stripped(frame))),
+                    // The stream ends with the body that was sent in it.
+                    Err(_) if parts.2.is_broken() => Some(Err(Cut::ByClient)),
+                    Err(_) => Some(Err(Cut::ByWorker)),
+                })
             }
         }
     }

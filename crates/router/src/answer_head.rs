@@ -107,14 +107,9 @@ impl AnswerHead {
 }
 
 fn framing(parts: &mut response::Parts, method: &Method) -> Result<Framing, Garbled> {
-    let never = matches!(
-        parts.status,
-        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
-    );
-    if never || *method == Method::HEAD {
-        return Ok(Framing::Length(0));
-    }
-    if let Some(coding) = parts.headers.get(TRANSFER_ENCODING) {
+    if let Some(coding) = parts.headers.get(TRANSFER_ENCODING)
+        && !is_empty(parts.status, method)
+    {
         if parts.version == Version::HTTP_10 {
             return Err(Garbled);
         }
@@ -127,12 +122,43 @@ fn framing(parts: &mut response::Parts, method: &Method) -> Result<Framing, Garb
         parts.headers.remove(CONTENT_LENGTH);
         return Ok(Framing::Chunked);
     }
-    length(&parts.headers).map(|length| length.map_or(Framing::UntilClose, Framing::Length))
+    let length = settle_length(parts, method)?;
+    Ok(match length {
+        _ if is_empty(parts.status, method) => Framing::Length(0),
+        Some(length) => Framing::Length(length),
+        None => Framing::UntilClose,
+    })
 }
 
-/// What `Content-Length` says, which may be said several times if it is the same.
-fn length(headers: &HeaderMap) -> Result<Option<u64>, Garbled> {
-    let mut found = None;
+/// Whether an answer has no body, whatever its head says.
+fn is_empty(status: StatusCode, method: &Method) -> bool {
+    let never = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    never || *method == Method::HEAD
+}
+
+/// Reads the length that a head tells, and leaves it there once at most: many clients of HTTP/2
+/// take no answer that says it twice (RFC 9110, 8.6).
+pub(crate) fn settle_length(
+    parts: &mut response::Parts,
+    method: &Method,
+) -> Result<Option<u64>, Garbled> {
+    let headers = &mut parts.headers;
+    if parts.status == StatusCode::NO_CONTENT {
+        headers.remove(CONTENT_LENGTH);
+        return Ok(None);
+    }
+    let found = length(headers);
+    if found.is_err() && is_empty(parts.status, method) {
+        // It would be that of an answer to a GET: nothing hangs on it here.
+        headers.remove(CONTENT_LENGTH);
+        return Ok(None);
+    }
+    found
+}
+
+/// What `Content-Length` says, which may be said several times if it is the same; once afterwards.
+fn length(headers: &mut HeaderMap) -> Result<Option<u64>, Garbled> {
+    let (mut found, mut times) = (None, 0);
     for value in headers.get_all(CONTENT_LENGTH) {
         let digits = value.as_bytes();
         let only_digits = digits.iter().all(u8::is_ascii_digit);
@@ -142,6 +168,10 @@ fn length(headers: &HeaderMap) -> Result<Option<u64>, Garbled> {
             return Err(Garbled);
         }
         found = Some(length);
+        times += 1;
+    }
+    if let Some(length) = found.filter(|_| times > 1) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     Ok(found)
 }
@@ -246,6 +276,23 @@ mod tests {
         let head = take(&mut come, &Method::POST).unwrap().unwrap();
         assert_eq!(head.framing, Framing::Chunked);
         assert!(!head.parts.headers.contains_key(CONTENT_LENGTH));
+    }
+
+    #[test]
+    fn a_length_is_said_once_and_of_what_there_is() {
+        let check = |method: &Method, head: &str, expected: &[&str]| {
+            let mut come = Bytes::from(format!("HTTP/1.1 {head}\r\n\r\n"));
+            let found = take(&mut come, method).unwrap().unwrap().parts.headers;
+            let lengths: Vec<_> = found.get_all(CONTENT_LENGTH).iter().collect();
+            assert_eq!(lengths, expected, "{head:?}");
+        };
+        let twice = "content-length: 2\r\nContent-Length: 2";
+        let differs = "content-length: 2\r\ncontent-length: 3";
+        check(&Method::GET, &format!("200 OK\r\n{twice}"), &["2"]);
+        check(&Method::HEAD, &format!("200 OK\r\n{twice}"), &["2"]);
+        check(&Method::HEAD, &format!("200 OK\r\n{differs}"), &[]);
+        check(&Method::GET, &format!("304 X\r\n{twice}"), &["2"]);
+        check(&Method::GET, "204 X\r\ncontent-length: 2", &[]);
     }
 
     #[test]

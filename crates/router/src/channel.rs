@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::task::AbortHandle;
 
 use crate::answer_body::AnswerBody;
+use crate::answer_head::{self, Garbled};
 use crate::come::Arena;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
@@ -117,11 +118,12 @@ impl Channel {
         connection: Connection,
     ) -> Result<(response::Parts, AnswerBody), Fault> {
         let body = upload.attempt();
+        let method = &head.method;
         match self {
             Self::Http1(line) => {
                 let sent = Sent::of(&body);
                 let text = request_head::write(head, &endpoint.host, sent);
-                let method = head.method.clone();
+                let method = method.clone();
                 let mut exchange = Box::new(Exchange::new(line, method, text, body, sent));
                 let answer = poll_fn(|cx| exchange.poll_head(cx)).await;
                 let head = answer.map_err(|failure| match (failure, connection) {
@@ -148,7 +150,8 @@ impl Channel {
                         (None, Connection::Kept) => Fault::StaleConnection,
                     }
                 })?;
-                let (head, body) = answer.into_parts();
+                let (mut head, body) = answer.into_parts();
+                answer_head::settle_length(&mut head, method).map_err(|Garbled| Fault::Garbled)?;
                 let upload = upload.clone();
                 Ok((head, AnswerBody::Http2(Box::new((body, share, upload)))))
             }

@@ -1,12 +1,10 @@
 //! Transfer in chunks (RFC 9112, 7.1): takes apart what comes, and frames what goes.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    TRAILER, TRANSFER_ENCODING,
-};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::come::take;
+use crate::trailers;
 
 /// Bytes of extensions and trailers that are put up with.
 const MOST_BESIDE: usize = 16 << 10;
@@ -76,7 +74,7 @@ impl Chunks {
         self.is_ended() && !self.trailers.is_empty()
     }
 
-    /// Trailers, once all has come; they are given once.
+    /// Trailers that go on, once all has come; they are given once.
     pub(crate) fn trailers(&mut self) -> Result<Option<HeaderMap>, Malformed> {
         if !self.has_trailers() {
             return Ok(None);
@@ -93,7 +91,8 @@ impl Chunks {
             let value = HeaderValue::from_bytes(line.value).map_err(|_| Malformed)?;
             trailers.append(name, value);
         }
-        Ok(Some(trailers))
+        trailers::strip(&mut trailers);
+        Ok(Some(trailers).filter(|trailers| !trailers.is_empty()))
     }
 
     /// Goes on to the next data, or to the end.
@@ -174,25 +173,13 @@ pub(crate) fn frame(data_bytes: usize) -> Bytes {
 /// What stands behind it.
 pub(crate) const FRAME_END: Bytes = Bytes::from_static(b"\r\n");
 
-/// No trailer may say where a message ends or to whom it goes (RFC 9110, 6.5.1).
-const NEVER_TRAILERS: [HeaderName; 7] = [
-    AUTHORIZATION,
-    CONNECTION,
-    CONTENT_LENGTH,
-    EXPECT,
-    HOST,
-    TRAILER,
-    TRANSFER_ENCODING,
-];
-
 /// The last chunk, with trailers where there are any.
 pub(crate) fn last(trailers: &HeaderMap) -> Bytes {
     if trailers.is_empty() {
         return Bytes::from_static(b"0\r\n\r\n");
     }
     let mut text = BytesMut::from(&b"0\r\n"[..]);
-    let allowed = |(name, _): &(&HeaderName, _)| !NEVER_TRAILERS.contains(name);
-    for (name, value) in trailers.iter().filter(allowed) {
+    for (name, value) in trailers {
         text.put_slice(name.as_str().as_bytes());
         text.put_slice(b": ");
         text.put_slice(value.as_bytes());
@@ -290,10 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn trailers_cannot_move_the_end_of_a_message() {
+    fn trailers_stand_behind_the_last_chunk() {
         let mut trailers = HeaderMap::new();
         trailers.insert("x-sum", HeaderValue::from_static("7"));
-        trailers.insert(CONTENT_LENGTH, HeaderValue::from_static("9"));
         assert_eq!(last(&trailers), "0\r\nx-sum: 7\r\n\r\n");
     }
 

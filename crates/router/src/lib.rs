@@ -53,6 +53,7 @@ mod retry;
 mod serve;
 mod spoken;
 mod tls;
+mod trailers;
 mod transport;
 mod upload;
 pub mod usage;

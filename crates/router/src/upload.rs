@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::fault::Fault;
+use crate::trailers;
 
 /// What is read of a body at a time while its request is held.
 pub(crate) const HELD_PART_BYTES: usize = 1 << 20;
@@ -206,7 +207,7 @@ impl Source {
                 Some(if self.bytes > most {
                     Err(Broken::TooLarge)
                 } else {
-                    Ok(frame)
+                    Ok(trailers::stripped(frame))
                 })
             }
             Poll::Ready(Some(Err(_))) => Some(Err(Broken::Client)),

@@ -15,6 +15,7 @@ mod config;
 mod deploy;
 mod forwarding;
 mod hold;
+mod http2;
 #[cfg(feature = "kv-events")]
 mod kv_events;
 mod placement;

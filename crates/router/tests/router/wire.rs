@@ -255,7 +255,7 @@ async fn trailers_go_through() {
     let router = Running::start(&[&worker], "");
     let request = post(
         "Trailer: X-Sum\r\nTransfer-Encoding: chunked\r\n",
-        "2\r\nab\r\n0\r\nX-Sum: 7\r\n\r\n",
+        "2\r\nab\r\n0\r\nX-Sum: 7\r\nKeep-Alive: 5\r\nContent-Length: 9\r\n\r\n",
     );
     assert_eq!(statuses(&router, request.as_bytes(), 1).await, [200]);
     assert!(worker.last().0.contains("trailer: X-Sum"));
