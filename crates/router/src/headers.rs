@@ -105,11 +105,23 @@ pub(crate) fn may_tell_usage(headers: &HeaderMap) -> bool {
     readable && !headers.contains_key(CONTENT_ENCODING)
 }
 
-/// Removes an expectation that this router has met itself.
-pub(crate) fn strip_expect(headers: &mut HeaderMap) -> Result<(), Fault> {
-    let met = |value: HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
-    let is_met = headers.remove(EXPECT).is_none_or(met);
-    is_met.then_some(()).ok_or(Fault::Expectation)
+/// What a client waits for before it sends its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expects {
+    Nothing,
+    /// A word that it may go on, which this router gives itself.
+    ToGoOn,
+    /// What nobody here knows.
+    Else,
+}
+
+/// Removes an expectation: it is about this hop.
+pub(crate) fn take_expect(headers: &mut HeaderMap) -> Expects {
+    match headers.remove(EXPECT) {
+        None => Expects::Nothing,
+        Some(value) if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => Expects::ToGoOn,
+        Some(_) => Expects::Else,
+    }
 }
 
 /// HTTP/2 may send each cookie in a field of its own; whoever speaks HTTP/1.1 expects one (RFC 9113,
@@ -342,9 +354,9 @@ mod tests {
 
     #[test]
     fn the_only_expectation_is_to_go_on() {
-        for (value, expected) in [("100-Continue", Ok(())), ("x", Err(Fault::Expectation))] {
+        for (value, expected) in [("100-Continue", Expects::ToGoOn), ("x", Expects::Else)] {
             let mut headers = map(&[("expect", value)]);
-            assert_eq!(strip_expect(&mut headers), expected);
+            assert_eq!(take_expect(&mut headers), expected);
             assert!(headers.is_empty());
         }
     }

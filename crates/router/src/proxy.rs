@@ -8,7 +8,7 @@ use std::time::Duration;
 use headwater_placement::{self as placement, WorkerId};
 use headwater_signature::{HEADER_ROUTE, Route};
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::{request, response};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use tokio::sync::Notify;
@@ -24,7 +24,7 @@ use crate::config_failure::On429;
 use crate::endpoint::Endpoint;
 use crate::fault::{Again, Fault};
 use crate::head_scan::Head;
-use crate::headers;
+use crate::headers::{self, Expects};
 use crate::inflight::InFlight;
 use crate::key::{BODY_KEY_BYTES, Key};
 use crate::load_header::{self, Asked};
@@ -38,6 +38,8 @@ use crate::silence::Silence;
 use crate::upload::{Upload, UploadLimits};
 
 const ROUTE: HeaderName = HeaderName::from_static(HEADER_ROUTE);
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What one thread needs to serve requests.
 pub(crate) struct Proxy {
@@ -82,13 +84,14 @@ impl Proxy {
             turn.telling = telemetry.begin(&mut request).map(Box::new);
         }
         let is_http1 = request.version() != Version::HTTP_2;
-        let (head, body) = match self.forward(&mut turn, request).await {
+        let (head, body) = request.into_parts();
+        let upload = Upload::new(body, self.upload_limits());
+        // The engine closes the connection behind an answer to less than a whole request. The
+        // client is told, and may say all that it has to say before.
+        let (head, body) = match self.forward(&mut turn, head, &upload).await {
             Ok((mut head, relay)) => {
                 if relay.is_early && is_http1 {
-                    // The engine closes the connection behind such an answer. The client is told,
-                    // and may say all that it has to say before.
-                    let close = HeaderValue::from_static("close");
-                    head.headers.insert(CONNECTION, close);
+                    head.headers.insert(CONNECTION, CLOSE);
                     turn.refused();
                 }
                 turn.answered(&head);
@@ -98,7 +101,10 @@ impl Proxy {
                 counters.refused.add(fault.as_str());
                 turn.refused();
                 let (response, text) = answer::of_fault(fault);
-                let head = response.into_parts().0;
+                let mut head = response.into_parts().0;
+                if is_http1 && !upload.throw_away().await {
+                    head.headers.insert(CONNECTION, CLOSE);
+                }
                 turn.answered(&head);
                 (head, Download::of_router(text, turn))
             }
@@ -110,16 +116,22 @@ impl Proxy {
     async fn forward(
         &self,
         turn: &mut Turn,
-        request: Request<Incoming>,
+        mut head: request::Parts,
+        upload: &Upload,
     ) -> Result<Answered, Fault> {
-        let (mut head, incoming) = request.into_parts();
+        let expects = headers::take_expect(&mut head.headers);
+        if expects == Expects::ToGoOn {
+            upload.waits_for_word();
+        }
         refuse(turn.head(), &head)?;
-        let upload = Upload::new(incoming, self.upload_limits())?;
+        upload.refuse_announced()?;
+        if expects == Expects::Else {
+            return Err(Fault::Expectation);
+        }
         // The engine says 100 when the body is read in HTTP/1.1 only.
-        let waits = head.version == Version::HTTP_2 && head.headers.contains_key(EXPECT);
-        headers::strip_expect(&mut head.headers)?;
+        let waits = head.version == Version::HTTP_2 && expects == Expects::ToGoOn;
         let length = upload.length();
-        let mut key = self.key(&head, (!waits).then_some(&upload)).await?;
+        let mut key = self.key(&head, (!waits).then_some(upload)).await?;
         key.body_bytes = length;
         let pool = self.shared.pool_of(&head).ok_or(Fault::NoPool)?;
         make_outgoing(&mut head);
@@ -127,7 +139,7 @@ impl Proxy {
         let asked = asks.then(|| load_header::ask(&mut head.headers));
         let outgoing = Outgoing {
             head,
-            upload,
+            upload: upload.clone(),
             asked,
         };
 

@@ -22,6 +22,9 @@ use crate::trailers;
 /// What is read of a body at a time while its request is held.
 pub(crate) const HELD_PART_BYTES: usize = 1 << 20;
 
+/// What is read of a body only to keep its connection.
+const MOST_THROWN_AWAY: usize = 64 << 10;
+
 /// The body as the client sends it; attempts to deliver it are made of it.
 #[derive(Clone)]
 pub(crate) struct Upload(Rc<RefCell<Source>>);
@@ -74,19 +77,16 @@ struct Source {
     delivered: usize,
     /// Trailers that came while only the head of the body was wanted.
     trailers: Option<HeaderMap>,
+    /// Nothing of it comes before the client was told to go on.
+    waits: bool,
     /// Something was passed on that is not kept: this was the last attempt.
     lost: bool,
     ended: bool,
 }
 
 impl Upload {
-    /// Takes a body; one that is announced as too large is refused at once.
-    pub(crate) fn new(incoming: Incoming, limits: UploadLimits) -> Result<Self, Fault> {
-        let announced = incoming.size_hint().lower();
-        if limits.bytes.is_some_and(|most| announced > most) {
-            return Err(Fault::TooLarge);
-        }
-        Ok(Self(Rc::new(RefCell::new(Source {
+    pub(crate) fn new(incoming: Incoming, limits: UploadLimits) -> Self {
+        Self(Rc::new(RefCell::new(Source {
             incoming,
             attempt: 0,
             room: Vec::new(),
@@ -98,9 +98,52 @@ impl Upload {
             kept_bytes: 0,
             delivered: 0,
             trailers: None,
+            waits: false,
             lost: false,
             ended: false,
-        }))))
+        })))
+    }
+
+    /// Refuses a body that is announced as too large, before any of it is read.
+    pub(crate) fn refuse_announced(&self) -> Result<(), Fault> {
+        let source = self.0.borrow();
+        let announced = source.incoming.size_hint().lower();
+        let fits = source.limits.bytes.is_none_or(|most| announced <= most);
+        fits.then_some(()).ok_or(Fault::TooLarge)
+    }
+
+    /// The client sends it once it is told to, which reading it does.
+    pub(crate) fn waits_for_word(&self) {
+        self.0.borrow_mut().waits = true;
+    }
+
+    /// Throws away what has come of a body that nobody will have, up to a limit and without
+    /// waiting for more; gives whether the client has sent all of it.
+    pub(crate) async fn throw_away(&self) -> bool {
+        let mut bytes = 0;
+        let mut yielded = false;
+        poll_fn(|cx| {
+            let mut source = self.0.borrow_mut();
+            while !source.is_complete() && source.may_be_thrown_away(bytes) {
+                match Pin::new(&mut source.incoming).poll_frame(cx) {
+                    Poll::Ready(Some(Ok(frame))) => {
+                        bytes += frame.data_ref().map_or(0, Bytes::len);
+                        yielded = false;
+                    }
+                    Poll::Ready(Some(Err(_))) => return Poll::Ready(false),
+                    Poll::Ready(None) => source.ended = true,
+                    // The connection hands a piece over after it was asked for one.
+                    Poll::Pending if !yielded => {
+                        yielded = true;
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    Poll::Pending => return Poll::Ready(false),
+                }
+            }
+            Poll::Ready(source.is_complete())
+        })
+        .await
     }
 
     /// Reads until `bytes` have come or the body ends, and shows them without consuming any.
@@ -194,6 +237,10 @@ impl Upload {
 impl Source {
     fn is_complete(&self) -> bool {
         self.ended || self.incoming.is_end_stream()
+    }
+
+    fn may_be_thrown_away(&self, bytes_so_far: usize) -> bool {
+        !self.waits && self.broken.is_none() && bytes_so_far < MOST_THROWN_AWAY
     }
 
     /// The next piece that the client sends, within the limits.

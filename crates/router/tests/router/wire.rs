@@ -341,6 +341,50 @@ async fn who_still_sends_reads_why_it_was_refused() {
 }
 
 #[tokio::test]
+async fn a_refusal_says_whether_the_connection_goes_on() {
+    let worker = Worker::start().await;
+    let pool = format!(
+        "pools: [{{name: p, match: {{path: /v1}}, workers: ['{}']}}]\n",
+        worker.url()
+    );
+    let router = Running::start(&[], &pool);
+    let ask = |headers: &str, length: usize| {
+        format!(
+            "POST /none HTTP/1.1\r\nHost: a\r\nX-Session-Id: 1\r\n{headers}Content-Length: {length}\r\n\r\n"
+        )
+    };
+    let chunked = ask("Transfer-Encoding: chunked\r\n", 0).replace("Content-Length: 0\r\n", "");
+    let waits = "Expect: 100-continue\r\n";
+    let all = "x".repeat(1_000);
+    let most = "x".repeat(500_000);
+    for (head, body, status, closes) in [
+        (ask("", 1_000), &*all, 404, false),
+        (ask("Expect: tea\r\n", 1_000), &all, 417, false),
+        (chunked.clone(), "3\r\nabc\r\n0\r\n\r\n", 404, false),
+        (chunked, "3\r\nabc\r\n", 404, true),
+        (ask("", 1_001), &all, 404, true),
+        (ask("", 500_000), &most, 404, true),
+        // What was not asked for need not come.
+        (ask(waits, 1_000), "", 404, true),
+    ] {
+        let mut conn = Conn::to(router.address).await;
+        conn.send_bytes(format!("{head}{body}").as_bytes()).await;
+        let answer = soon("a refusal", conn.response()).await.unwrap();
+        assert_eq!(answer.status, status, "{head:?}");
+        let says = answer.headers.get("connection").map(String::as_str);
+        assert_eq!(says, closes.then_some("close"), "{head:?}");
+        if closes {
+            assert_eq!(soon("the end", conn.fill()).await, None, "{head:?}");
+        } else {
+            let next = "POST /v1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+            conn.send(next).await.unwrap();
+            let answer = soon("an answer", conn.response()).await.unwrap();
+            assert_eq!(answer.status, 200, "{head:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_is_let_go() {
     let worker = Worker::start().await;
     worker.does(Act::Flood);
