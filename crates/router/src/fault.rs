@@ -40,6 +40,8 @@ pub(crate) enum Fault {
     Host,
     /// What the request line names is no path.
     Target,
+    /// The head has more headers than anybody needs.
+    LargeHead,
     /// The body is encoded for transfer in a way that this proxy does not know.
     Coding,
     /// The client expects something else than 100.
@@ -95,7 +97,7 @@ impl Fault {
             Self::Closed | Self::Declined | Self::Garbled => Side::Worker,
             Self::Late | Self::Lost => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
-            Self::Host | Self::Target | Self::Coding => Side::Client,
+            Self::Host | Self::Target | Self::Coding | Self::LargeHead => Side::Client,
             Self::Expectation | Self::Upgrade | Self::NoPool => Side::Client,
             Self::NoWorker(_) | Self::Exhausted => Side::Ours,
         }
@@ -107,7 +109,7 @@ impl Fault {
             Self::Refused | Self::Unreachable | Self::Closed | Self::Garbled => Again::Elsewhere,
             Self::Declined | Self::Late | Self::Lost => Again::Elsewhere,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
-            Self::Host | Self::Target | Self::Coding => Again::Never,
+            Self::Host | Self::Target | Self::Coding | Self::LargeHead => Again::Never,
             Self::Expectation | Self::Upgrade | Self::NoPool => Again::Never,
             Self::NoWorker(_) | Self::Exhausted => Again::Never,
         }
@@ -125,6 +127,7 @@ impl Fault {
             Self::ClientBody | Self::Ambiguous | Self::Host | Self::Target => {
                 StatusCode::BAD_REQUEST
             }
+            Self::LargeHead => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::NoPool => StatusCode::NOT_FOUND,
@@ -164,6 +167,7 @@ impl Fault {
             Self::Ambiguous => "ambiguous_head",
             Self::Host => "host",
             Self::Target => "target",
+            Self::LargeHead => "large_head",
             Self::Coding => "transfer_coding",
             Self::Expectation => "expectation",
             Self::NoPool => "no_pool",
@@ -192,6 +196,7 @@ impl Fault {
             }
             Self::Host => "the request must name its host once",
             Self::Target => "the request line must name a path that begins with `/`",
+            Self::LargeHead => "the request's head has more than 100 headers",
             Self::Coding => "the only transfer coding that this router knows is `chunked`",
             Self::Expectation => "the only expectation that this router meets is `100-continue`",
             Self::NoPool => "the request's path and headers fit none of this router's pools",
@@ -226,6 +231,7 @@ mod tests {
             Fault::Ambiguous,
             Fault::Host,
             Fault::Target,
+            Fault::LargeHead,
             Fault::Coding,
             Fault::Expectation,
             Fault::NoWorker(NoWorker::Empty),

@@ -161,6 +161,15 @@ pub(crate) fn refuse_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
     usable.then_some(()).ok_or(Fault::Target)
 }
 
+/// What the parser of HTTP/1.1 takes at most.
+const MOST_HEADERS: usize = 100;
+
+/// Refuses more headers than one client may send, which the parser of HTTP/2 does not count.
+pub(crate) fn refuse_many(headers: &HeaderMap) -> Result<(), Fault> {
+    let fits = headers.len() <= MOST_HEADERS;
+    fits.then_some(()).ok_or(Fault::LargeHead)
+}
+
 /// Refuses heads that workers or proxies could read in another way than this router does.
 pub(crate) fn refuse_ambiguous(version: Version, headers: &HeaderMap) -> Result<(), Fault> {
     if version == Version::HTTP_2 {

@@ -80,6 +80,8 @@ impl Proxy {
         let counters = &self.shared.counters;
         counters.requests.add(1);
         self.shared.budget.earn();
+        // Looked at before a trace adds a header of ours.
+        let fits = headers::refuse_many(request.headers());
         if let Some(telemetry) = &self.shared.telemetry {
             turn.telling = telemetry.begin(&mut request).map(Box::new);
         }
@@ -88,7 +90,11 @@ impl Proxy {
         let upload = Upload::new(body, self.upload_limits());
         // The engine closes the connection behind an answer to less than a whole request. The
         // client is told, and may say all that it has to say before.
-        let (head, body) = match self.forward(&mut turn, head, &upload).await {
+        let answered = match fits {
+            Ok(()) => self.forward(&mut turn, head, &upload).await,
+            Err(fault) => Err(fault),
+        };
+        let (head, body) = match answered {
             Ok((mut head, relay)) => {
                 if relay.is_early && is_http1 {
                     head.headers.insert(CONNECTION, CLOSE);

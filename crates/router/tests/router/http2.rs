@@ -91,3 +91,22 @@ async fn trailers_that_are_about_one_hop_stay_there() {
         }
     }
 }
+
+#[tokio::test]
+async fn more_than_100_headers_are_too_many() {
+    let worker = Worker::start().await;
+    // A trace adds one, which is not the client's.
+    let traces = "traces: {endpoint: 'http://127.0.0.1:9', sample: 1}\n";
+    let router = Running::start(&[&worker], traces);
+    for (count, status) in [(100, 200), (101, 431)] {
+        let request = Request::post(format!("http://{}/v1", router.address));
+        // The length is one of them.
+        let headers = (1..count).map(|number| format!("x-{number}"));
+        let request = headers.fold(request, |request, name| request.header(name, "v"));
+        let answer = ask(router.address, request).await;
+        assert_eq!(answer.head.status, status, "{count}");
+    }
+    let refused = "headwater_refused_total{cause=\"large_head\"}";
+    assert!((router.metric(refused).await - 1.0).abs() < 0.1);
+    assert_eq!(worker.requests(), 1);
+}
