@@ -1,5 +1,7 @@
 //! Operators change the workers: add, remove, drain, undrain, weight.
 
+use std::iter;
+
 use bytes::Bytes;
 use hyper::StatusCode;
 
@@ -20,7 +22,11 @@ pub(crate) fn add(shared: &Shared, query: &str, body: &Bytes) -> Result<Answer, 
     }
     let worker = WorkerConfig::parse(text, "body")
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
-    if config_whole::is_itself(shared.config.listen, &worker.url) {
+    let listen = shared.config.listen;
+    let admin = shared.config.admin;
+    let admin = admin.or_else(|| config_whole::default_admin(listen));
+    let mut own = iter::once(listen).chain(admin);
+    if own.any(|own| config_whole::is_itself(own, &worker.url)) {
         return Err(Refusal::bad_request(config_whole::ITSELF));
     }
     let wanted = value_of(query, "pool").unwrap_or_else(|| model_pool::DEFAULT.to_owned());
@@ -120,6 +126,25 @@ pub(crate) fn value_of(query: &str, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_router_is_no_worker_of_its_own() {
+        for (admin, workers) in [
+            ("", [("8080", false), ("9080", false), ("9081", true)]),
+            (
+                "admin: '127.0.0.1:9081',",
+                [("8080", false), ("9080", true), ("9081", false)],
+            ),
+        ] {
+            let yaml = format!("{{listen: '127.0.0.1:8080', {admin} workers: ['http://a:1']}}");
+            let config = crate::config::Config::parse(&yaml, "test").unwrap();
+            let shared = Shared::new(config).unwrap();
+            for (port, is_added) in workers {
+                let body = Bytes::from(format!("http://127.0.0.1:{port}"));
+                assert_eq!(add(&shared, "", &body).is_ok(), is_added, "{admin} {port}");
+            }
+        }
+    }
 
     #[test]
     fn a_value_is_named_in_the_query() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::iter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::config::{Config, WorkerConfig};
 use crate::config_file::NO_WORKERS;
@@ -25,7 +25,7 @@ pub(crate) fn problem(config: &Config) -> Option<(String, String)> {
         let message = "this build cannot follow them; build with the feature `kv-events`";
         return Some(("kv_events".to_owned(), message.to_owned()));
     }
-    let problem = of_itself("", config.listen, &config.workers).or_else(|| of_numbers(config));
+    let problem = of_itself("", config, &config.workers).or_else(|| of_numbers(config));
     if problem.is_some() {
         return problem;
     }
@@ -55,14 +55,12 @@ fn of_kv_events(config: &Config) -> Option<(String, String)> {
     })
 }
 
-/// A router that is its own worker would ask itself for ever.
-fn of_itself(
-    place: &str,
-    listen: SocketAddr,
-    workers: &[WorkerConfig],
-) -> Option<(String, String)> {
-    let mut workers = workers.iter();
-    let index = workers.position(|worker| is_itself(listen, &worker.url))?;
+/// A router that is its own worker would ask itself for ever. Where it looks for a port for
+/// operators on its own, an engine may have been before it.
+fn of_itself(place: &str, config: &Config, workers: &[WorkerConfig]) -> Option<(String, String)> {
+    let own = || iter::once(config.listen).chain(config.admin);
+    let is_own = |worker: &WorkerConfig| own().any(|own| is_itself(own, &worker.url));
+    let index = workers.iter().position(is_own)?;
     Some((format!("{place}workers[{index}]"), ITSELF.to_owned()))
 }
 
@@ -86,6 +84,16 @@ fn of_numbers(config: &Config) -> Option<(String, String)> {
 
 /// More than any machine has processors, and fewer than would take all its memory.
 const MOST_THREADS: usize = 4_096;
+
+/// Where operators look if nobody says where: on loopback, 1000 above. Nothing if there is no such
+/// port.
+pub(crate) fn default_admin(listen: SocketAddr) -> Option<SocketAddr> {
+    let port = match listen.port() {
+        0 => 0,
+        port => port.checked_add(1_000)?,
+    };
+    Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
+}
 
 /// Whether a worker is the router that listens there, as far as its URL tells.
 pub(crate) fn is_itself(listen: SocketAddr, url: &WorkerUrl) -> bool {
@@ -114,7 +122,7 @@ fn of_pools(config: &Config, seen: &mut Seen) -> Option<(String, String)> {
         let found = placement
             .and_then(|placement| of_placement(&place, placement))
             .or_else(|| of_discover(&place, &pool.discover))
-            .or_else(|| of_itself(&place, config.listen, &pool.workers))
+            .or_else(|| of_itself(&place, config, &pool.workers))
             .or_else(|| seen.add(&place, &pool.workers));
         if found.is_some() {
             return found;
@@ -150,13 +158,17 @@ fn of_discover(place: &str, discover: &[DiscoverConfig]) -> Option<(String, Stri
 
 /// Names and addresses in all pools so far.
 #[derive(Default)]
-struct Seen(BTreeSet<String>);
+struct Seen {
+    names: BTreeSet<String>,
+    addresses: BTreeSet<String>,
+}
 
 impl Seen {
     fn add(&mut self, place: &str, workers: &[WorkerConfig]) -> Option<(String, String)> {
         workers.iter().enumerate().find_map(|(index, worker)| {
-            let address = worker.url.to_string();
-            let fresh = self.0.insert(address) && self.0.insert(worker.name.clone());
+            // Whatever is spoken there: a port has one engine.
+            let address = worker.url.authority().to_owned();
+            let fresh = self.addresses.insert(address) && self.names.insert(worker.name.clone());
             let message =
                 "another pool has it already; one pool may match several models".to_owned();
             (!fresh).then(|| (format!("{place}workers[{index}]"), message))

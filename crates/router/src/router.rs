@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::admin_access::{Access, Token};
 use crate::config::Config;
 use crate::config_pool::PoolConfig;
+use crate::config_whole;
 use crate::control;
 use crate::error::RouterError;
 use crate::file_stamp::Stamp;
@@ -243,15 +244,16 @@ fn bind_admin(config: &Config) -> Result<Option<TcpListener>, RouterError> {
             .map(Some)
             .map_err(|source| bind_error("admin", address, source));
     }
-    let port = match config.listen.port() {
-        0 => Some(0),
-        port => port.checked_add(1_000),
-    };
-    let Some(port) = port else {
+    let Some(address) = config_whole::default_admin(config.listen) else {
         tracing::warn!("no admin port: there is none 1000 above `listen`; set `admin`");
         return Ok(None);
     };
-    let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let mut workers = config.workers_of_pools().flatten();
+    if workers.any(|worker| config_whole::is_itself(address, &worker.url)) {
+        // It may just not have started yet.
+        tracing::warn!(%address, "no admin port: a worker has it; set `admin` to another");
+        return Ok(None);
+    }
     match listen::one(address) {
         Ok(listener) => Ok(Some(listener)),
         Err(error) => {
@@ -286,5 +288,17 @@ fn bind_error(setting: &'static str, address: SocketAddr, source: io::Error) -> 
         setting,
         address,
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_nobody_asked_for_is_left_to_a_worker() {
+        let yaml = "{listen: '127.0.0.1:8080', workers: ['http://127.0.0.1:9080']}";
+        let config = Config::parse(yaml, "test").unwrap();
+        assert!(bind_admin(&config).unwrap().is_none());
     }
 }

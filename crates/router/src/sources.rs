@@ -159,6 +159,7 @@ mod tests {
         let shared = shared("'http://a:1'");
         let by_hand = |yaml| shared.add_worker(HERE, &list(&[yaml])[0]);
         assert!(!by_hand("{url: 'http://a:1', name: other}"));
+        assert!(!by_hand("{url: 'h2c://a:1', name: other}"));
         assert!(!by_hand("{url: 'http://b:1', name: 'a:1'}"));
         assert!(by_hand("http://c:1"));
         shared.set_workers(THERE, Origin::Config, &list(&["http://c:1", "http://d:1"]));
@@ -181,6 +182,13 @@ mod tests {
             &list(&["{url: 'http://a:1', name: new}"]),
         );
         check(&shared, HERE, &["new"]);
+        // And what is spoken there.
+        shared.set_workers(
+            HERE,
+            Origin::Config,
+            &list(&["{url: 'h2c://a:1', name: newer}"]),
+        );
+        check(&shared, HERE, &["newer"]);
         shared.set_workers(HERE, Origin::Config, &list(&["http://127.0.0.1:9"]));
         check(&shared, HERE, &[]);
         shared.set_workers(

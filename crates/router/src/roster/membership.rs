@@ -40,13 +40,14 @@ impl Roster {
         self.release(at);
     }
 
-    /// Whether somebody else's worker has this name or this address; `own` is whose list this
-    /// one is on, if its roster is this one.
+    /// Whether somebody else's worker has this name or this address, whatever is spoken there: a
+    /// port has one engine. `own` is whose list this one is on, if its roster is this one.
     pub(crate) fn has_taken(&self, config: &WorkerConfig, own: Option<Origin>) -> bool {
         self.members.values().any(|member| {
             let same_name = member.endpoint.name == config.name;
             let is_it = same_name && own == Some(member.origin);
-            !is_it && (same_name || member.endpoint.url == config.url)
+            let same_address = member.endpoint.url.authority() == config.url.authority();
+            !is_it && (same_name || same_address)
         })
     }
 

@@ -103,6 +103,10 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
         "r.yaml:2:23: workers[1]: this is where the router itself listens; give the engine's own port",
     );
     check(
+        "listen: 127.0.0.1:8080\nadmin: 127.0.0.1:7000\nworkers: [http://127.0.0.1:7000]",
+        "r.yaml:3:11: workers[0]: this is where the router itself listens; give the engine's own port",
+    );
+    check(
         &format!("{head}workers:\n\t- http://a:1\n"),
         "r.yaml:3:1: workers: found character that cannot start any token; indent with spaces, as YAML knows no tabs",
     );
@@ -159,6 +163,12 @@ fn pools_and_discoveries_are_checked_as_a_whole() {
     );
     check(
         &format!("{head}pools: [{{name: p, match: {{path: /a}}, workers: [http://a:1]}}]"),
+        "r.yaml:3:48: pools[0].workers[0]: another pool has it already; one pool may match several models",
+    );
+    check(
+        &format!(
+            "{head}pools: [{{name: p, match: {{path: /a}}, workers: [{{url: 'h2c://a:1', name: q}}]}}]"
+        ),
         "r.yaml:3:48: pools[0].workers[0]: another pool has it already; one pool may match several models",
     );
     check(
