@@ -17,6 +17,8 @@ pub(crate) struct Member {
     pub(crate) service: Service,
     pub(crate) health: Health,
     pub(crate) breaker: Breaker,
+    /// When it was last told that its failures leave it in, for want of others.
+    pub(crate) kept_told_at: Option<At>,
     /// Until when others are preferred: it said that it has enough.
     pub(crate) pressed_until: Option<At>,
     pub(crate) scrape: Option<Scrape>,
@@ -73,6 +75,8 @@ pub(crate) enum BreakerChange {
     Closed,
     /// It failed too often, but too few others are left.
     KeptByFloor,
+    /// The same, and it was told not long ago.
+    StillKept,
 }
 
 impl BreakerChange {
@@ -80,7 +84,7 @@ impl BreakerChange {
         match self {
             Self::Opened => "opened",
             Self::Closed => "closed",
-            Self::KeptByFloor => "kept_by_floor",
+            Self::KeptByFloor | Self::StillKept => "kept_by_floor",
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::held::Held;
 use crate::history::History;
 use crate::inflight::InFlight;
 use crate::load_header::Load;
-use crate::member::{Arrival, Health, Origin, Process};
+use crate::member::{Arrival, BreakerChange, Health, Origin, Process};
 use crate::model_pool::{ModelPool, PoolId};
 use crate::retry::Budget;
 use crate::roster::{Placed, Roster, Turn};
@@ -258,6 +258,9 @@ impl Shared {
             return;
         };
         self.counters.breaker.add(change.as_str());
+        if change == BreakerChange::StillKept {
+            return;
+        }
         let change = change.as_str();
         tracing::warn!(worker = endpoint.name, why, change, "breaker");
     }

@@ -83,6 +83,7 @@ impl Roster {
                 Arrival::Later => Health::Unknown,
             },
             breaker: Breaker::default(),
+            kept_told_at: None,
             pressed_until: None,
             scrape: None,
             joined_at: at,

@@ -11,6 +11,10 @@ use crate::config_failure::BreakerConfig;
 use crate::endpoint::Endpoint;
 use crate::member::{BreakerChange, Health, Member, Service};
 
+/// How often it is told of a worker that it stays in for want of others: each failed request of
+/// it finds that anew.
+const TOLD_EVERY_MICROS: u64 = 60_000_000;
+
 impl Roster {
     /// Lets a breaker learn from a request; gives what changed.
     pub(crate) fn learn(
@@ -29,7 +33,7 @@ impl Roster {
                     member.breaker.open(at, config);
                     change = Some(BreakerChange::Opened);
                 } else {
-                    change = Some(BreakerChange::KeptByFloor);
+                    change = Some(kept(at, member));
                 }
             } else {
                 member.breaker.learn(at, verdict, config);
@@ -96,5 +100,41 @@ impl Roster {
             });
         }
         !suspects.is_empty()
+    }
+}
+
+fn kept(at: At, member: &mut Member) -> BreakerChange {
+    let since = |told: At| at.micros().saturating_sub(told.micros());
+    let lately = |told: At| since(told) < TOLD_EVERY_MICROS;
+    if member.kept_told_at.is_some_and(lately) {
+        return BreakerChange::StillKept;
+    }
+    member.kept_told_at = Some(at);
+    BreakerChange::KeptByFloor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::model_pool::PoolId;
+    use crate::shared::Shared;
+
+    #[test]
+    fn a_worker_that_is_kept_for_want_of_others_is_told_of_once_a_minute() {
+        let yaml = "{listen: '127.0.0.1:0', workers: ['http://a:1']}";
+        let shared = Shared::new(Config::parse(yaml, "test").unwrap()).unwrap();
+        let mut roster = shared.roster(PoolId(0));
+        let endpoint = Arc::clone(&roster.endpoints()[0]);
+        let mut check = |seconds: u64, expected: BreakerChange| {
+            let at = At::from_micros(seconds * 1_000_000);
+            let change = roster.learn(at, &endpoint, Verdict::Failed, &shared.config.breaker);
+            assert!(change == Some(expected), "after {seconds} s");
+        };
+        check(1, BreakerChange::KeptByFloor);
+        check(1, BreakerChange::StillKept);
+        check(60, BreakerChange::StillKept);
+        check(61, BreakerChange::KeptByFloor);
+        check(62, BreakerChange::StillKept);
     }
 }
