@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use headwater_placement::Policy;
 use headwater_router::Config;
 
+use crate::watched_file::WatchedFile;
+
 /// Sends each request to the worker that holds the prefix of its prompt.
 #[derive(Parser)]
 #[command(
@@ -85,6 +87,14 @@ impl Origin {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Arguments => "command line".to_owned(),
+        }
+    }
+
+    /// Begins to watch the file, if it is one.
+    pub(crate) fn watch(&self) -> Option<WatchedFile> {
+        match self {
+            Self::File(path) => Some(WatchedFile::new(path)),
+            Self::Arguments => None,
         }
     }
 }

@@ -40,6 +40,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         .with_ansi(std::io::stderr().is_terminal())
         .init();
     let origin = command.origin();
+    // Before it is read: what is written to it from then on is news.
+    let file = origin.watch();
     let config = command.config()?;
     let summary = config.to_string();
     if let Some(files) = command.check() {
@@ -74,7 +76,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             router.local_addr()
         ),
     );
-    let stop = signals::until_stop(signals, router.handle(), origin);
+    let stop = signals::until_stop(signals, router.handle(), origin, file);
     runtime.block_on(router.run(stop))?;
     Ok(())
 }

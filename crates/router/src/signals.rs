@@ -28,21 +28,19 @@ impl Signals {
     }
 }
 
-/// Completes when the process should stop, and reloads until then.
+/// Completes when the process should stop, and reloads until then; `file` is what the settings
+/// came from, as it was before they were read.
 pub(crate) fn until_stop(
     signals: Signals,
     handle: Handle,
     origin: Origin,
+    mut file: Option<WatchedFile>,
 ) -> impl Future<Output = ()> {
     let Signals {
         mut terminate,
         mut interrupt,
         mut hang_up,
     } = signals;
-    let mut file = match &origin {
-        Origin::File(path) => Some(WatchedFile::new(path)),
-        Origin::Arguments => None,
-    };
     async move {
         let mut looks = tokio::time::interval(watched_file::INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -19,7 +19,7 @@ pub(crate) struct WatchedFile {
 }
 
 impl WatchedFile {
-    /// The file as it is now counts as read.
+    /// The file as it is now counts as read: who makes this reads it afterwards.
     pub(crate) fn new(path: &Path) -> Self {
         let now = Stamp::of(path);
         Self {

@@ -26,6 +26,12 @@ fn address(line: &str, after: &str) -> SocketAddr {
     text.trim_start_matches("http://").parse().unwrap()
 }
 
+fn spawned(config: &Path) -> Child {
+    let mut command = program();
+    command.arg("--config").arg(config);
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// A program that runs, and is killed if its test ends early.
 struct Program {
     child: Child,
@@ -35,12 +41,11 @@ struct Program {
 
 impl Program {
     fn start(config: &Path) -> Self {
-        let mut child = program()
-            .arg("--config")
-            .arg(config)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::of(spawned(config))
+    }
+
+    /// Waits until it has said where it listens.
+    fn of(mut child: Child) -> Self {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         // Whoever writes to a pipe that nobody reads stops.
@@ -173,6 +178,35 @@ async fn a_changed_file_is_read_again_without_a_signal() {
     write(&file, &[&two]);
     program.until_metric("headwater_reloads_total", "1").await;
     assert_eq!(program.ask("a").await, two.address.to_string());
+}
+
+#[tokio::test]
+async fn a_file_that_changes_while_it_starts_is_read_again() {
+    let (one, two) = (Worker::start().await, Worker::start().await);
+    let folder = tempfile::tempdir().unwrap();
+    let (file, token) = (folder.path().join("r.yaml"), folder.path().join("token"));
+    // A pipe: the start waits for whoever writes to it, after the settings were read.
+    let made = Command::new("mkfifo").arg(&token).status().unwrap();
+    assert!(made.success());
+    let settings = [&one, &two].map(|worker| {
+        let (url, token) = (worker.url(), token.display());
+        format!("listen: 127.0.0.1:0\nadmin_token_file: {token}\nworkers: ['{url}']\n")
+    });
+    std::fs::write(&file, &settings[0]).unwrap();
+    let child = spawned(&file);
+    let writing = std::thread::spawn(move || {
+        let pipe = std::fs::OpenOptions::new().write(true).open(&token);
+        std::fs::write(&file, &settings[1]).unwrap();
+        pipe.unwrap().write_all(b"0123456789abcdef\n").unwrap();
+    });
+    until("the start", || writing.is_finished()).await;
+    let program = Program::of(child);
+    soon("the new worker", async {
+        while program.ask("a").await != two.address.to_string() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
