@@ -1,6 +1,7 @@
 //! A second look at the head of an HTTP/1.1 request, for what its parser forgives: a length
 //! beside chunks, and lines that end without a carriage return. Two parties that read such a
-//! head differently can be made to see different requests.
+//! head differently can be made to see different requests. And for what it does not tell: whether
+//! there is a path behind a host.
 
 use memchr::memchr;
 
@@ -12,6 +13,9 @@ pub(crate) enum Head {
     Unseen,
     /// Nothing that could be read in two ways.
     Plain,
+    /// The same, and it asks with `OPTIONS` for something that does not end with a slash: where that
+    /// is a host alone, its parser makes a path of one.
+    PlainOptions,
     /// Something that could.
     Ambiguous,
 }
@@ -19,8 +23,8 @@ pub(crate) enum Head {
 /// The longest name that matters, with its colon.
 const LONGEST: usize = b"transfer-encoding:".len();
 
-/// How a request line ends, with its carriage return.
-const ENDING: usize = b" HTTP/1.1\r".len();
+/// How a request line ends: the last byte of its target, the version, a carriage return.
+const ENDING: usize = b"/ HTTP/1.1\r".len();
 
 /// Goes through the bytes of one head as they come.
 #[derive(Default)]
@@ -32,6 +36,7 @@ pub(crate) struct HeadScan {
     line_bytes: usize,
     last: u8,
     is_request: bool,
+    is_plain_options: bool,
     has_request_line: bool,
     has_length: bool,
     has_coding: bool,
@@ -97,6 +102,7 @@ impl HeadScan {
             self.has_request_line = true;
             let line = end.trim_ascii_end();
             self.is_request = line.ends_with(b" HTTP/1.1") || line.ends_with(b" HTTP/1.0");
+            self.is_plain_options = start.starts_with(b"OPTIONS ") && !ends_with_a_path(line);
             return Line::Another;
         }
         let starts = |name: &[u8]| {
@@ -119,8 +125,18 @@ impl HeadScan {
         if self.has_bare_end || (self.has_coding && self.has_length) {
             return Head::Ambiguous;
         }
-        Head::Plain
+        match self.is_plain_options {
+            true => Head::PlainOptions,
+            false => Head::Plain,
+        }
     }
+}
+
+/// Whether the target of a request line ends with a slash.
+fn ends_with_a_path(line: &[u8]) -> bool {
+    let target = line.len().checked_sub(b" HTTP/1.1".len());
+    let target = target.and_then(|end| line.get(..end));
+    target.is_some_and(|target| target.ends_with(b"/"))
 }
 
 #[derive(PartialEq, Eq)]
@@ -179,6 +195,10 @@ mod tests {
         check(&format!("{line}host: a\n\r\n"), Some(Head::Ambiguous));
         check(&format!("{line}host: a\r\n\n"), Some(Head::Ambiguous));
         check("POST / HTTP/1.1\nhost: a\r\n\r\n", Some(Head::Ambiguous));
+        check("OPTIONS / HTTP/1.1\r\n\r\n", Some(Head::Plain));
+        check("OPTIONS http://a/ HTTP/1.1\r\n\r\n", Some(Head::Plain));
+        let of_server = "OPTIONS http://a HTTP/1.1\r\nhost: a\r\n\r\n";
+        check(of_server, Some(Head::PlainOptions));
         check(&format!("{line}host: a\r\n"), None);
         check(
             "ransfer-Encoding: chunked\r\nhost: a\n\n",

@@ -9,6 +9,7 @@ use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Uri, Version};
 
 use crate::fault::Fault;
+use crate::head_scan::Head;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -141,8 +142,13 @@ pub(crate) fn join_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// A target without a path, as `http://a?x=1` has it, names the root (RFC 9112, section 3.2.1).
-pub(crate) fn with_a_path(target: PathAndQuery) -> PathAndQuery {
+/// A target without a path, as `http://a?x=1` has it, names the root; one with nothing at all
+/// behind the host asks with `OPTIONS` for the server itself (RFC 9112, 3.2.1 and 3.2.4).
+pub(crate) fn with_a_path(seen: Head, target: PathAndQuery) -> PathAndQuery {
+    // A head that was not seen keeps the root.
+    if seen == Head::PlainOptions && target.as_str() == "/" {
+        return PathAndQuery::from_static("*");
+    }
     if !target.as_str().starts_with('?') {
         return target;
     }
@@ -245,7 +251,7 @@ mod tests {
         let cookies: Vec<_> = headers.get_all(COOKIE).iter().collect();
         assert_eq!(cookies, ["a=1; b=2; c=3"]);
         let path = |text: &'static str| {
-            with_a_path(PathAndQuery::from_static(text))
+            with_a_path(Head::Plain, PathAndQuery::from_static(text))
                 .as_str()
                 .to_owned()
         };

@@ -140,7 +140,7 @@ impl Proxy {
         let mut key = self.key(&head, (!waits).then_some(upload)).await?;
         key.body_bytes = length;
         let pool = self.shared.pool_of(&head).ok_or(Fault::NoPool)?;
-        make_outgoing(&mut head);
+        make_outgoing(turn.head(), &mut head);
         let asks = self.shared.config.metrics.response_header;
         let asked = asks.then(|| load_header::ask(&mut head.headers));
         let outgoing = Outgoing {
@@ -499,7 +499,7 @@ fn answer_of(status: StatusCode) -> Answer {
 }
 
 /// Leaves what is for the worker: the path and query as they came, end-to-end headers.
-fn make_outgoing(head: &mut request::Parts) {
+fn make_outgoing(seen: Head, head: &mut request::Parts) {
     headers::strip_hop_by_hop(&mut head.headers);
     if head.version == Version::HTTP_2 {
         headers::join_cookies(&mut head.headers);
@@ -507,7 +507,7 @@ fn make_outgoing(head: &mut request::Parts) {
     if head.uri.authority().is_some()
         && let Some(path) = head.uri.path_and_query().cloned()
     {
-        head.uri = Uri::from(headers::with_a_path(path));
+        head.uri = Uri::from(headers::with_a_path(seen, path));
     }
 }
 

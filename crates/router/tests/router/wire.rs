@@ -250,6 +250,26 @@ async fn a_host_in_the_request_line_and_another_one_name_the_same_worker() {
 }
 
 #[tokio::test]
+async fn options_of_a_host_alone_are_of_the_server_itself() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    for (case, expected) in [
+        ("OPTIONS http://a", "OPTIONS * "),
+        ("OPTIONS https://a:81", "OPTIONS * "),
+        ("OPTIONS http://a/", "OPTIONS / "),
+        ("OPTIONS http://a?x", "OPTIONS /?x "),
+        ("OPTIONS http://a/x", "OPTIONS /x "),
+        ("OPTIONS *", "OPTIONS * "),
+        ("GET http://a", "GET / "),
+    ] {
+        let raw = format!("{case} HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(statuses(&router, raw.as_bytes(), 1).await, [200], "{case}");
+        let head = worker.last().0;
+        assert!(head.starts_with(expected), "{case}: {head}");
+    }
+}
+
+#[tokio::test]
 async fn trailers_go_through() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "");
