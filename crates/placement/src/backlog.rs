@@ -53,8 +53,8 @@ impl Backlog {
         let mut ahead = Ahead::default();
         let mut shorter_us = 0;
         for (ms, own_us) in ahead.ms.iter_mut().zip(self.by_class) {
-            // Of its own class half are shorter.
-            *ms = in_ms(shorter_us + own_us / 2);
+            // Those of its own class go first that came first.
+            *ms = in_ms(shorter_us + own_us);
             shorter_us += own_us;
         }
         ahead
@@ -109,9 +109,10 @@ mod tests {
             let found = backlog.ahead(Order::Shortest).of(prefill_ms);
             assert!((found - expected).abs() < 1e-9, "{prefill_ms}: {found}");
         };
-        check(0.0, 1.0);
+        check(0.0, 2.0);
         check(10.0, 2.0);
-        check(25.0, 2.0 + 25.0);
+        // Its own class came before it.
+        check(25.0, 2.0 + 50.0);
         check(100.0, 52.0);
         check(1e12, 952.0);
         assert_eq!((backlog.requests(), backlog.total_us()), (4, 952_000));

@@ -25,6 +25,7 @@ pub(crate) struct Columns {
     pub(crate) token_ms: Vec<f64>,
     pub(crate) pair_ms: Vec<f64>,
     pub(crate) evicts: Vec<f64>,
+    pub(crate) waiting: Vec<f64>,
     pub(crate) room: Vec<Room>,
 }
 
@@ -99,6 +100,7 @@ impl Columns {
         self.token_ms.push(0.0);
         self.pair_ms.push(0.0);
         self.evicts.push(0.0);
+        self.waiting.push(0.0);
         self.room.push(gauge.room);
         self.put(rank, gauge);
     }
@@ -114,6 +116,7 @@ impl Columns {
         self.token_ms[rank] = gauge.prefill.token_ms;
         self.pair_ms[rank] = gauge.prefill.pair_ms;
         self.evicts[rank] = gauge.evicts;
+        self.waiting[rank] = f64::from(gauge.live_then().waiting);
         self.room[rank] = gauge.room;
     }
 }

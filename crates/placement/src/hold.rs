@@ -290,12 +290,11 @@ impl Fleet {
         };
         let waiting: f64 = self.workers.iter().map(|w| f64::from(w.waiting(at))).sum();
         let mean_waiting = waiting / self.workers.len().max(1) as f64;
-        let factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
         let mut best: Option<(f64, Offer<'_>)> = None;
         for idle in self.workers.iter().filter(is_idle) {
             for busy in self.workers.iter().filter(|w| w.own.held.requests() > 0) {
                 for held in self.held.queue(busy.slot).iter().take(SCANNED) {
-                    let gain = self.gain(at, held, (busy, idle), factor);
+                    let gain = self.gain(at, held, (busy, idle), mean_waiting);
                     let beats = best.as_ref().is_none_or(|(most, _)| gain > *most);
                     if gain > self.settings.rebound_ms && beats {
                         best = Some((gain, self.offer(held, idle)));
@@ -307,7 +306,19 @@ impl Fleet {
     }
 
     /// Milliseconds of cost that a held request saves by going to the idle worker.
-    fn gain(&self, at: At, held: &Held, (busy, idle): (&Worker, &Worker), factor: f64) -> f64 {
+    fn gain(
+        &self,
+        at: At,
+        held: &Held,
+        (busy, idle): (&Worker, &Worker),
+        mean_waiting: f64,
+    ) -> f64 {
+        let request = held.asked.request();
+        let miss = self.miss_factor(&Sought::of(&request, &self.settings));
+        let factor = |w: &Worker| {
+            let waiting = f64::from(w.waiting(at));
+            self.settings.factor(miss, mean_waiting, waiting)
+        };
         if held.asked.excluded.contains(&idle.id) {
             return f64::MIN;
         }
@@ -321,8 +332,9 @@ impl Fleet {
             room.price_ms(self.stay.price_ms(), f64::from(tokens))
         };
         // It counts among what waits there already.
-        let stay = ahead.max(0.0) + active(busy) + factor * there.prefill_ms + memory(busy, 0);
-        let go = idle.pending_ms(at) + active(idle) + factor * here.prefill_ms;
+        let stay =
+            ahead.max(0.0) + active(busy) + factor(busy) * there.prefill_ms + memory(busy, 0);
+        let go = idle.pending_ms(at) + active(idle) + factor(idle) * here.prefill_ms;
         stay - (go + memory(idle, held.prompt_tokens))
     }
 

@@ -282,6 +282,15 @@ impl fmt::Display for SettingsError {
 impl Error for SettingsError {}
 
 impl Settings {
+    /// What counts for a millisecond of prefill at a worker where so many wait: they wait for it, too.
+    ///
+    /// Where a mean number wait counts that, so that nobody hurries to a worker for which everybody
+    /// else waits. With the mean alone a second copy of a prompt that many wait for would be the
+    /// dearer, the more wait, and would never be made.
+    pub(crate) fn factor(&self, miss: f64, mean_waiting: f64, waiting: f64) -> f64 {
+        miss + self.congestion_factor * mean_waiting.min(waiting)
+    }
+
     /// Refuses a number outside its range, in the order of the fields.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let most = f64::MAX;

@@ -10,6 +10,7 @@ use crate::event::WorkerState;
 use crate::fleet::Fleet;
 use crate::gauge::{Gauge, Live};
 use crate::id::{At, WorkerId};
+use crate::name::Name;
 use crate::reason::NoWorker;
 use crate::rendezvous;
 use crate::request::Request;
@@ -40,8 +41,10 @@ pub(crate) struct Survey<'w> {
     /// Requests for each unit of weight, the new one included, above which a worker has more
     /// than its share.
     pub(crate) share: f64,
-    /// What counts for a millisecond of prefill.
-    factor: f64,
+    /// Requests without a first byte for each worker.
+    mean_waiting: f64,
+    /// What counts for a millisecond of prefill where nobody waits.
+    miss: f64,
     /// How many must not get it because they are hot.
     pub(crate) barred: usize,
     /// The first of the cheapest that may get it.
@@ -95,7 +98,8 @@ impl<'w> Survey<'w> {
             workers: 0,
             key: sought.key.filter(|_| fleet.settings.policy.knows_keys()),
             share: 0.0,
-            factor: 0.0,
+            mean_waiting: 0.0,
+            miss: fleet.miss_factor(sought),
             barred: 0,
             cheapest: None,
             fullest: None,
@@ -199,7 +203,7 @@ impl<'w> Survey<'w> {
         gauge.prefill.ms(self.prompt_tokens - held, held)
     }
 
-    /// `(sent + active + what waits and comes before it) / ramp + (miss + congestion · mean waiting)
+    /// `(sent + active + what waits and comes before it) / ramp + factor
     /// · prefill of what is missing + what waiting for memory costs`.
     fn price(&self, gauge: &Gauge, live: &Live) -> f64 {
         let prefill_ms = self.prefill_ms(gauge, self.beliefs.get(gauge.slot));
@@ -207,7 +211,12 @@ impl<'w> Survey<'w> {
         let tokens = f64::from(self.prompt_tokens.max(1));
         let memory_ms = gauge.room.price_ms(self.fleet.stay.price_ms(), tokens);
         // In the order of operations of all those who hold nothing, to the last bit.
-        live.queue_ms + (ahead_ms + (self.factor + gauge.evicts) * prefill_ms) + memory_ms
+        let waiting = f64::from(gauge.live_then().waiting);
+        let factor = self
+            .fleet
+            .settings
+            .factor(self.miss, self.mean_waiting, waiting);
+        live.queue_ms + (ahead_ms + (factor + gauge.evicts) * prefill_ms) + memory_ms
     }
 }
 
@@ -227,8 +236,7 @@ impl Fleet {
         survey.workers = totals.workers;
         let requests = totals.requests as f64 + 1.0;
         survey.share = self.settings.fair_share_factor * requests / totals.weights;
-        let mean_waiting = totals.waiting as f64 / totals.workers as f64;
-        survey.factor = self.settings.miss_factor + self.settings.congestion_factor * mean_waiting;
+        survey.mean_waiting = totals.waiting as f64 / totals.workers as f64;
         if survey.key.is_none() {
             let turn = self.turn(totals.workers);
             let first = survey.ranks().nth(turn);
@@ -239,6 +247,23 @@ impl Fleet {
         self.draw(sought, survey);
         self.choose_from(totals, survey);
         Ok(())
+    }
+
+    /// What counts for a millisecond of prefill, if nobody waits for it.
+    ///
+    /// What a new conversation shares with others is computed for those after it as well, so it
+    /// counts for little more than the time that it takes.
+    pub(crate) fn miss_factor(&self, sought: &Sought<'_>) -> f64 {
+        // Beside other routers it may be known elsewhere.
+        let may_be_new = self.settings.routers == 1 && sought.echo.is_none();
+        let is_new = sought.conversation.is_some_and(|key| {
+            let holders = self.residency.holders(Name::session(key));
+            may_be_new && holders.is_empty()
+        });
+        match is_new {
+            true => NEW_FACTOR.min(self.settings.miss_factor),
+            false => self.settings.miss_factor,
+        }
     }
 
     /// Fills in what everybody's queue costs and sums up who may get the request.
@@ -348,12 +373,15 @@ impl Fleet {
         let columns = self.workers.board().columns();
         // For those who hold nothing and have nothing waiting: as `PrefillModel::ms`, in an order
         // of operations that gives the same to the last bit.
-        let (tokens, factor) = (f64::from(survey.prompt_tokens.max(1)), survey.factor);
+        let tokens = f64::from(survey.prompt_tokens.max(1));
+        let (miss, mean_waiting) = (survey.miss, survey.mean_waiting);
         let fixed_and_token = columns.fixed_ms.iter().zip(&columns.token_ms);
-        let prefill = fixed_and_token.zip(columns.pair_ms.iter().zip(&columns.evicts));
-        for (cost_ms, ((fixed_ms, token_ms), (pair_ms, evicts))) in
+        let evicts_and_waiting = columns.evicts.iter().zip(&columns.waiting);
+        let prefill = fixed_and_token.zip(columns.pair_ms.iter().zip(evicts_and_waiting));
+        for (cost_ms, ((fixed_ms, token_ms), (pair_ms, (evicts, waiting)))) in
             survey.cost_ms.iter_mut().zip(prefill)
         {
+            let factor = self.settings.factor(miss, mean_waiting, *waiting);
             let prefill_ms = fixed_ms + token_ms * tokens + pair_ms * tokens * (tokens / 2.0);
             *cost_ms += (factor + evicts) * prefill_ms;
         }
@@ -438,6 +466,11 @@ impl Fleet {
         (survey.cheapest, survey.fullest) = (cheapest, fullest.map(|(rank, _)| rank));
     }
 }
+
+/// See [`Fleet::miss_factor`]: a little more than the time, as whoever waits for a prompt that is on its
+/// way computes nothing. Simulated: with three system prompts of 16,000 to 26,000 tokens over 16 workers
+/// the mean is 0.93 of the best peer's with 1 and with 1.2, 1.03 with 1.5, and 3.5 with 3.
+const NEW_FACTOR: f64 = 1.2;
 
 #[inline]
 fn is_untried(worker: WorkerId, request: &Request<'_>) -> bool {

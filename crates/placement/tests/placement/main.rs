@@ -12,6 +12,7 @@ mod learned;
 mod life;
 mod memory;
 mod others;
+mod popular;
 mod reasons;
 mod traffic;
 mod world;
