@@ -57,6 +57,7 @@ mod trailers;
 mod transport;
 mod upload;
 pub mod usage;
+mod windows;
 
 mod counters;
 mod endpoint;

@@ -25,6 +25,7 @@ use crate::proxy::Proxy;
 use crate::shared::Shared;
 use crate::spoken::{LocalExecutor, Spoken};
 use crate::transport::Transport;
+use crate::windows;
 
 /// How often a thread looks for slow clients and idle connections.
 const TICK: Duration = Duration::from_millis(500);
@@ -182,6 +183,9 @@ impl Thread {
                 let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
                 let connection = http2::Builder::new(LocalExecutor)
                     .max_header_list_size(most)
+                    .max_concurrent_streams(windows::MOST_STREAMS)
+                    .initial_stream_window_size(windows::STREAM_BYTES)
+                    .initial_connection_window_size(windows::CONNECTION_BYTES)
                     .serve_connection(io, service);
                 let stop = http2::Connection::graceful_shutdown;
                 client.drive(Box::pin(connection), stop).await

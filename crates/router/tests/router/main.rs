@@ -16,6 +16,7 @@ mod deploy;
 mod forwarding;
 mod hold;
 mod http2;
+mod http2_streams;
 #[cfg(feature = "kv-events")]
 mod kv_events;
 mod placement;
