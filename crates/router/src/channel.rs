@@ -27,6 +27,7 @@ use crate::request_head::{self, Sent};
 use crate::spoken::{LocalExecutor, Spoken};
 use crate::tls::{Offer, WorkerTls};
 use crate::upload::{Attempt, Upload};
+use crate::windows;
 
 /// A connection to a worker, or a share in one. When nobody holds it any more it is closed at
 /// once, whatever it is doing.
@@ -49,7 +50,8 @@ pub(crate) struct SharedLine(Weak<Task>);
 
 struct Task {
     handle: AbortHandle,
-    /// How many requests the worker wants in the connection at most.
+    /// How many requests are in the connection at most: what the worker wants, and no more than
+    /// have room for their answers beside each other.
     most: Rc<Cell<usize>>,
 }
 
@@ -63,6 +65,9 @@ impl Drop for Task {
 /// is still there, and how long that answer may take: nobody else would notice that it is not.
 const SILENCE: Duration = Duration::from_secs(5);
 const ANSWER_TIME: Duration = Duration::from_secs(15);
+
+/// A worker may allow any number.
+const MOST: usize = windows::MOST_STREAMS as usize;
 
 /// Whether a connection had carried a request before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +93,19 @@ impl Channel {
             .timer(TokioTimer::new())
             // Until it has said how many it takes.
             .initial_max_send_streams(1)
+            .initial_stream_window_size(windows::STREAM_BYTES)
+            .initial_connection_window_size(windows::CONNECTION_BYTES)
             .keep_alive_interval(SILENCE)
             .keep_alive_timeout(ANSWER_TIME)
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, mut connection) = opened.map_err(|_| Fault::Unreachable)?;
-        let most = Rc::new(Cell::new(connection.current_max_send_streams()));
+        let most = Rc::new(Cell::new(connection.current_max_send_streams().min(MOST)));
         let told = Rc::clone(&most);
         let task = tokio::task::spawn_local(poll_fn(move |cx| {
             // How it ended is known to whoever waits for an answer.
             let polled = Pin::new(&mut connection).poll(cx).map(|_ended| ());
-            told.set(connection.current_max_send_streams());
+            told.set(connection.current_max_send_streams().min(MOST));
             polled
         }));
         let task = Task {

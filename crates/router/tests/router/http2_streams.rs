@@ -2,15 +2,17 @@
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use h2::SendStream;
 use h2::client::{ResponseFuture, SendRequest};
-use hyper::Request;
+use hyper::{Request, Response};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::support::{Running, Worker, soon};
+use crate::support::{Conn, Running, Worker, request, soon, until};
 
 /// A client's connection that goes on by itself.
 async fn client(address: SocketAddr) -> SendRequest<bytes::Bytes> {
@@ -81,4 +83,62 @@ async fn uploads_that_stall_stop_no_other_one() {
     let answer = soon("an answer", answer).await.unwrap();
     assert_eq!(answer.status(), 200);
     assert_eq!(worker.last().1, b"0123456789");
+}
+
+/// A worker that answers what is asked of `/big` without an end; gives how much of that was taken.
+async fn floods() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, taken) = (
+        listener.local_addr().unwrap(),
+        Arc::<AtomicUsize>::default(),
+    );
+    let sent = Arc::clone(&taken);
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let sent = Arc::clone(&sent);
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut answer))) = connection.accept().await {
+                    let mut body = answer.send_response(Response::new(()), false).unwrap();
+                    if request.uri().path() != "/big" {
+                        body.send_data("fine".into(), true).unwrap();
+                        continue;
+                    }
+                    let sent = Arc::clone(&sent);
+                    tokio::spawn(async move {
+                        loop {
+                            sent.fetch_add(fill(&mut body).await, SeqCst);
+                        }
+                    });
+                }
+            });
+        }
+    });
+    (address, taken)
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_stop_no_other_one() {
+    let (worker, taken) = floods().await;
+    let router = Running::before(&[format!("h2c://{worker}")], "");
+    // How many requests the worker takes in one connection shows with the second one.
+    for _ in 0..2 {
+        assert_eq!(router.ask(&[], "{}").await.status, 200);
+    }
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        let before = taken.load(SeqCst);
+        let mut conn = Conn::to(router.address).await;
+        let asked = request(&[], "{}").replace("/v1/chat/completions", "/big");
+        conn.send(&asked).await.unwrap();
+        soon("a head", conn.response_head()).await.unwrap();
+        slow.push(conn);
+        // Counted once no more of it is taken.
+        until("a stall", || taken.load(SeqCst) > before).await;
+    }
+    let answer = router.ask(&[], "{}").await;
+    assert_eq!((answer.status, answer.text()), (200, "fine"));
+    let connects = router.metric("headwater_upstream_connects_total").await;
+    assert!(connects < 1.5, "{connects} connections");
 }
