@@ -46,6 +46,8 @@ pub(crate) enum Fault {
     Coding,
     /// The client expects something else than 100.
     Expectation,
+    /// The client waits for 100, which it cannot be told over HTTP/2.
+    NoContinue,
     /// It fits none of the pools, and there are no workers beside them.
     NoPool,
     /// No worker can get it.
@@ -98,7 +100,8 @@ impl Fault {
             Self::Late | Self::Lost => Side::Worker,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Side::Client,
             Self::Host | Self::Target | Self::Coding | Self::LargeHead => Side::Client,
-            Self::Expectation | Self::Upgrade | Self::NoPool => Side::Client,
+            Self::Expectation | Self::NoContinue => Side::Client,
+            Self::Upgrade | Self::NoPool => Side::Client,
             Self::NoWorker(_) | Self::Exhausted => Side::Ours,
         }
     }
@@ -110,7 +113,8 @@ impl Fault {
             Self::Declined | Self::Late | Self::Lost => Again::Elsewhere,
             Self::ClientBody | Self::TooLarge | Self::SlowBody | Self::Ambiguous => Again::Never,
             Self::Host | Self::Target | Self::Coding | Self::LargeHead => Again::Never,
-            Self::Expectation | Self::Upgrade | Self::NoPool => Again::Never,
+            Self::Expectation | Self::NoContinue => Again::Never,
+            Self::Upgrade | Self::NoPool => Again::Never,
             Self::NoWorker(_) | Self::Exhausted => Again::Never,
         }
     }
@@ -131,7 +135,7 @@ impl Fault {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::NoPool => StatusCode::NOT_FOUND,
-            Self::Expectation => StatusCode::EXPECTATION_FAILED,
+            Self::Expectation | Self::NoContinue => StatusCode::EXPECTATION_FAILED,
             Self::Coding | Self::Upgrade => StatusCode::NOT_IMPLEMENTED,
         }
     }
@@ -170,6 +174,7 @@ impl Fault {
             Self::LargeHead => "large_head",
             Self::Coding => "transfer_coding",
             Self::Expectation => "expectation",
+            Self::NoContinue => "no_continue",
             Self::NoPool => "no_pool",
             Self::NoWorker(why) => why.as_str(),
             Self::Upgrade => "upgrade",
@@ -199,6 +204,9 @@ impl Fault {
             Self::LargeHead => "the request's head has more than 100 headers",
             Self::Coding => "the only transfer coding that this router knows is `chunked`",
             Self::Expectation => "the only expectation that this router meets is `100-continue`",
+            Self::NoContinue => {
+                "over HTTP/2 this router does not say that a body may come; send the request without `Expect`"
+            }
             Self::NoPool => "the request's path and headers fit none of this router's pools",
             Self::NoWorker(NoWorker::Full) => "every worker is full; try again later",
             Self::NoWorker(NoWorker::AllTried) => "every worker failed this request; try again",
@@ -234,6 +242,7 @@ mod tests {
             Fault::LargeHead,
             Fault::Coding,
             Fault::Expectation,
+            Fault::NoContinue,
             Fault::NoWorker(NoWorker::Empty),
             Fault::Upgrade,
         ];

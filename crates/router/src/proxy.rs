@@ -135,9 +135,12 @@ impl Proxy {
             return Err(Fault::Expectation);
         }
         // The engine says 100 when the body is read in HTTP/1.1 only.
-        let waits = head.version == Version::HTTP_2 && expects == Expects::ToGoOn;
+        let may_wait = head.version == Version::HTTP_2 && expects == Expects::ToGoOn;
         let length = upload.length();
-        let mut key = self.key(&head, (!waits).then_some(upload)).await?;
+        if may_wait {
+            begun(upload).await?;
+        }
+        let mut key = self.key(&head, upload).await?;
         key.body_bytes = length;
         let pool = self.shared.pool_of(&head).ok_or(Fault::NoPool)?;
         make_outgoing(turn.head(), &mut head);
@@ -262,14 +265,11 @@ impl Proxy {
         (wanted && headers::may_tell_usage(&head.headers)).then(|| Tail::new(placed.matched_tokens))
     }
 
-    /// What a request is known by: by its body only where that comes without being asked for.
-    async fn key(&self, head: &request::Parts, upload: Option<&Upload>) -> Result<Key, Fault> {
+    /// What a request is known by.
+    async fn key(&self, head: &request::Parts, upload: &Upload) -> Result<Key, Fault> {
         let shared = &self.shared;
         let mut key = Key::of_headers(&head.headers, &shared.session_headers, &shared.counters);
-        if key.is_missing()
-            && shared.config.body_key == BodyKey::Head
-            && let Some(upload) = upload
-        {
+        if key.is_missing() && shared.config.body_key == BodyKey::Head {
             upload
                 .head(BODY_KEY_BYTES, |bytes| key.set_body(bytes))
                 .await?;
@@ -447,6 +447,14 @@ impl Proxy {
             self.shared.learn(endpoint, verdict, why);
         }
     }
+}
+
+/// Refuses a request whose client waits to be told that its body may come, which cannot be said to
+/// it. Most such clients wait for a second and send it then; those that wait on would do so for ever.
+async fn begun(upload: &Upload) -> Result<(), Fault> {
+    const LONGER_THAN_MOST: Duration = Duration::from_millis(1_500);
+    let first = timeout(LONGER_THAN_MOST, upload.head(1, |_| ())).await;
+    first.map_err(|_| Fault::NoContinue)?
 }
 
 /// Refuses what is no request for a worker, or could be two.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use h2::SendStream;
 use h2::client::{ResponseFuture, SendRequest};
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
@@ -141,4 +141,27 @@ async fn answers_that_nobody_reads_stop_no_other_one() {
     assert_eq!((answer.status, answer.text()), (200, "fine"));
     let connects = router.metric("headwater_upstream_connects_total").await;
     assert!(connects < 1.5, "{connects} connections");
+}
+
+#[tokio::test]
+async fn who_waits_for_100_is_told_to_send_without() {
+    let worker = Worker::start().await;
+    let router = Running::start(&[&worker], "");
+    let mut client = client(router.address).await;
+    let expects = [("expect", "100-continue")];
+    let (answer, _body) = begin(&mut client, "/waits", &expects).await;
+    let answer = soon("an answer", answer).await.unwrap();
+    assert_eq!(
+        (answer.status(), worker.requests()),
+        (StatusCode::EXPECTATION_FAILED, 0)
+    );
+
+    // Most clients wait for a second at most.
+    let (answer, mut body) = begin(&mut client, "/goes-on", &expects).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    body.send_data("abc".into(), true).unwrap();
+    let answer = soon("an answer", answer).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let (head, arrived) = worker.last();
+    assert!(!head.contains("expect") && arrived == b"abc", "{head}");
 }
