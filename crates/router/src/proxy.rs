@@ -49,6 +49,8 @@ pub(crate) struct Proxy {
     pub(crate) somebody_waits: Notify,
     /// Tells those who wait for an answer that a worker was found to be down.
     pub(crate) worker_lost: Notify,
+    /// Tells those of them whom no other worker could get to look for one again.
+    pub(crate) look_again: Notify,
 }
 
 /// A worker's answer: its head, and the body on its way.
@@ -352,7 +354,7 @@ impl Proxy {
     }
 
     /// Waits for the head of an answer, unless its worker is found to be down and another one
-    /// could get the request.
+    /// could get the request: at once, or as soon as there is one.
     async fn unless_lost<T>(
         &self,
         endpoint: &Endpoint,
@@ -360,18 +362,19 @@ impl Proxy {
         answer: impl Future<Output = T>,
     ) -> Result<T, Fault> {
         let mut answer = pin!(answer);
+        let mut news = &self.worker_lost;
         loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => return Ok(answer),
-                () = self.worker_lost.notified() => {
-                    let lost = endpoint.is_down()
-                        && upload.can_repeat()
-                        && self.shared.roster(endpoint.pool).has_other_than(endpoint);
-                    if lost {
-                        return Err(Fault::Lost);
-                    }
+                () = news.notified() => {}
+            }
+            news = &self.worker_lost;
+            if endpoint.is_down() && upload.can_repeat() {
+                if self.shared.roster(endpoint.pool).has_other_than(endpoint) {
+                    return Err(Fault::Lost);
                 }
+                news = &self.look_again;
             }
         }
     }

@@ -63,6 +63,7 @@ pub(crate) fn run(
             shared,
             somebody_waits: Notify::new(),
             worker_lost: Notify::new(),
+            look_again: Notify::new(),
         },
         tick: Rc::new(Cell::new(0)),
         clients: RefCell::default(),
@@ -241,6 +242,8 @@ impl Thread {
             if std::mem::replace(&mut downfalls, now) != now {
                 self.proxy.worker_lost.notify_waiters();
             }
+            // Workers become usable in many ways. Few wait for that: nobody could answer them.
+            self.proxy.look_again.notify_waiters();
             for client in self.clients.borrow().values() {
                 client.judge(patience);
             }

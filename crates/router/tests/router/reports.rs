@@ -195,6 +195,29 @@ async fn who_waits_at_a_worker_that_is_lost_is_answered_by_another() {
     assert!(router.metric(lost).await > 1.5);
 }
 
+/// Reported: where every worker was away for a moment, who waited at the one that stayed away was
+/// forgotten there.
+#[tokio::test]
+async fn who_waits_at_a_worker_that_is_lost_gets_the_next_one_that_is_there() {
+    let (hung, back) = (Worker::start().await, Worker::start().await);
+    back.health.store(503, SeqCst);
+    let settings = "health: {interval_ms: 20, timeout_ms: 50, failures: 1, busy_seconds: 1}\n";
+    let router = Running::start(&[&hung, &back], settings);
+    router.until_state(&back, "down").await;
+    hung.does(Act::Hang);
+    let mut waiting = Conn::to(router.address).await;
+    waiting.send(&request(&[], "{}")).await.unwrap();
+    until("the request", || hung.requests() == 1).await;
+    hung.is_idle.store(false, SeqCst);
+    router.until_state(&hung, "down").await;
+    // Longer than it takes to tell those who wait there.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    back.health.store(200, SeqCst);
+    let answer = soon("an answer", waiting.response()).await.unwrap();
+    let from = back.address.to_string();
+    assert_eq!((answer.status, answer.text()), (200, from.as_str()));
+}
+
 /// Reported: after a reload the old list was checked, or nothing at all.
 #[tokio::test]
 async fn health_checks_follow_a_reload() {
