@@ -186,7 +186,7 @@ impl Client {
     /// Runs a connection to its end; `stop` is called once when it is asked to finish.
     pub(crate) async fn drive<C: Future>(
         &self,
-        mut connection: Pin<Box<C>>,
+        mut connection: Pin<&mut C>,
         stop: impl Fn(Pin<&mut C>),
     ) -> C::Output {
         let mut told = false;
@@ -467,7 +467,9 @@ impl AsyncWrite for ClientStream {
             }
             self.client.enter(Phase::Leaving);
         }
-        self.poll_linger(cx).map(Ok)
+        ready!(self.poll_linger(cx));
+        self.client.phase.set(Phase::SlowIdle);
+        Poll::Ready(Ok(()))
     }
 }
 

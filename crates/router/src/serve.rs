@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::TcpListener as StdListener;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -167,7 +168,7 @@ impl Thread {
         });
         let limits = &self.proxy.shared.config.limits;
         // How a connection ends is the client's business; its requests have been counted.
-        let _ended = match version {
+        match version {
             Spoken::Http1 => {
                 let connection = http1::Builder::new()
                     .max_header_size(limits.header_bytes)
@@ -177,8 +178,16 @@ impl Thread {
                     // keep a buffer for each stream.
                     .half_close(is_plain)
                     .serve_connection(io, service);
+                let mut connection = Box::pin(connection);
                 let stop = http1::Connection::graceful_shutdown;
-                client.drive(Box::pin(connection), stop).await
+                let ended = client.drive(connection.as_mut(), stop).await;
+                if ended.is_ok() {
+                    // Where the client offered an upgrade, the engine leaves this to whoever might
+                    // have taken it up, and the client would lose what it has not read yet.
+                    let stream = Pin::into_inner(connection).into_parts().io;
+                    let mut stream = stream.into_inner();
+                    let _shut = client.drive(pin!(stream.shutdown()), |_| ()).await;
+                }
             }
             Spoken::Http2 => {
                 let most = u32::try_from(limits.header_bytes).unwrap_or(u32::MAX);
@@ -188,10 +197,11 @@ impl Thread {
                     .initial_stream_window_size(windows::STREAM_BYTES)
                     .initial_connection_window_size(windows::CONNECTION_BYTES)
                     .serve_connection(io, service);
+                let mut connection = Box::pin(connection);
                 let stop = http2::Connection::graceful_shutdown;
-                client.drive(Box::pin(connection), stop).await
+                let _ended = client.drive(connection.as_mut(), stop).await;
             }
-        };
+        }
     }
 
     /// Says that there is no room, and reads for a moment what the client has sent: a system that

@@ -341,6 +341,7 @@ async fn who_still_sends_reads_why_it_was_refused() {
     let worker = Worker::start().await;
     let router = Running::start(&[&worker], "limits: {body_bytes: 1000}\n");
     let large = "x".repeat(6_000_000);
+    let upgrade = "Connection: upgrade\r\nUpgrade: ";
     for (case, status) in [
         (post(&format!("X: {large}\r\n"), ""), 431),
         (post("Content-Length: 6000000\r\n", &large), 413),
@@ -348,6 +349,21 @@ async fn who_still_sends_reads_why_it_was_refused() {
         (
             post("Content-Length: 1\r\nContent-Length: 2\r\n", &large),
             400,
+        ),
+        // The engine does not end a connection properly where another protocol was offered.
+        (
+            post(
+                &format!("{upgrade}h2c\r\nContent-Length: 6000000\r\n"),
+                &large,
+            ),
+            413,
+        ),
+        (
+            post(
+                &format!("{upgrade}websocket\r\nContent-Length: 6000000\r\n"),
+                &large,
+            ),
+            501,
         ),
     ] {
         let mut conn = Conn::to(router.address).await;
