@@ -8,6 +8,7 @@ use socket2::SockRef;
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsStream;
 
+use crate::connect::connect;
 use crate::endpoint::Endpoint;
 use crate::listen;
 use crate::spoken::Spoken;
@@ -37,7 +38,7 @@ async fn open(endpoint: &Endpoint) -> io::Result<TcpStream> {
         None => {
             let host = (endpoint.url.host(), endpoint.url.port());
             let addresses: Vec<SocketAddr> = lookup_host(host).await?.collect();
-            TcpStream::connect(addresses.as_slice()).await
+            Box::pin(connect(&addresses)).await
         }
     }
 }

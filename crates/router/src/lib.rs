@@ -35,6 +35,7 @@ mod channel;
 mod chunks;
 mod client;
 mod come;
+mod connect;
 mod dial;
 mod exchange;
 mod fault;
