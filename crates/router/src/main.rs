@@ -1,6 +1,7 @@
 //! `headwater-router`: reads its settings, runs a router, follows signals.
 
 mod command;
+mod reload;
 mod signals;
 mod watched_file;
 
@@ -63,8 +64,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         .context("cannot start the runtime of the main thread")?;
     // Before anybody can know that it is there: who asks it to stop at once is obeyed, too.
     let signals = runtime.block_on(async { Signals::catch() });
-    let signals = signals.context("cannot follow signals")?;
+    let mut signals = signals.context("cannot follow signals")?;
     let router = Router::bind(config)?;
+    let reader =
+        reload::follow(router.handle(), &origin, file).context("cannot follow the settings")?;
     let admin = match router.admin_addr() {
         Some(address) => format!("admin on http://{address}"),
         None => "no admin port".to_owned(),
@@ -76,8 +79,12 @@ fn run(command: Command) -> anyhow::Result<()> {
             router.local_addr()
         ),
     );
-    let stop = signals::until_stop(signals, router.handle(), origin, file);
-    runtime.block_on(router.run(stop))?;
+    runtime.block_on(router.run(async move {
+        signals.until_stop(&reader).await;
+        // What changes from now on changes nothing.
+        drop(reader);
+        tracing::info!("stopping: no new connections, streams may finish");
+    }))?;
     Ok(())
 }
 

@@ -1,14 +1,9 @@
-//! SIGTERM and SIGINT stop the router gracefully; SIGHUP or a changed file makes it read its
-//! file again.
+//! SIGTERM and SIGINT stop the router gracefully; SIGHUP makes it read its file again.
 
 use std::io;
+use std::sync::mpsc;
 
-use headwater_router::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::MissedTickBehavior;
-
-use crate::command::{self, Origin};
-use crate::watched_file::{self, WatchedFile};
 
 /// The signals that are followed. From when it is made none of them ends the process by itself.
 pub(crate) struct Signals {
@@ -26,60 +21,18 @@ impl Signals {
             hang_up: signal(SignalKind::hangup())?,
         })
     }
-}
 
-/// Completes when the process should stop, and reloads until then; `file` is what the settings
-/// came from, as it was before they were read.
-pub(crate) fn until_stop(
-    signals: Signals,
-    handle: Handle,
-    origin: Origin,
-    mut file: Option<WatchedFile>,
-) -> impl Future<Output = ()> {
-    let Signals {
-        mut terminate,
-        mut interrupt,
-        mut hang_up,
-    } = signals;
-    async move {
-        let mut looks = tokio::time::interval(watched_file::INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Completes when the process should stop; until then whoever reads the file is asked to.
+    pub(crate) async fn until_stop(&mut self, reader: &mpsc::Sender<()>) {
         loop {
             tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = hang_up.recv() => {
-                    if let Some(file) = &mut file {
-                        file.is_read();
-                    }
-                    reload(&handle, &origin);
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hang_up.recv() => {
+                    // The reader stays for as long as there is a sender.
+                    let _asked = reader.send(());
                 }
-                _ = looks.tick() => if file.as_mut().is_some_and(WatchedFile::look) {
-                    reload(&handle, &origin);
-                },
             }
-        }
-        tracing::info!("stopping: no new connections, streams may finish");
-    }
-}
-
-fn reload(handle: &Handle, origin: &Origin) {
-    let Origin::File(path) = origin else {
-        tracing::warn!("nothing to read again: the settings came from the command line");
-        return;
-    };
-    match command::read(path) {
-        Ok(config) => {
-            let restart = handle.reload(&config);
-            tracing::info!(workers = config.workers.len(), "configuration read again");
-            if !restart.is_empty() {
-                let settings = restart.join(", ");
-                tracing::warn!(settings, "these settings change with a restart only");
-            }
-        }
-        Err(error) => {
-            handle.reload_failed();
-            tracing::error!("configuration kept as it was: {error:#}");
         }
     }
 }

@@ -237,13 +237,7 @@ async fn terminate_lets_streams_finish_and_ends_well() {
     );
     worker.finish.notify_one();
     assert_eq!(soon("the end", stream.chunk()).await, Some(Vec::new()));
-    let mut status = None;
-    until("the end of the program", || {
-        status = program.child.try_wait().unwrap();
-        status.is_some()
-    })
-    .await;
-    assert_eq!(status.unwrap().code(), Some(0));
+    assert_eq!(code(&mut program).await, Some(0));
 }
 
 #[tokio::test]
@@ -259,6 +253,40 @@ async fn it_is_obeyed_from_its_first_line_on() {
         let status = router.child.wait().unwrap();
         assert_eq!(status.code(), Some(0), "{status}");
     }
+}
+
+/// The exit code of a program that is told to end.
+async fn code(program: &mut Program) -> Option<i32> {
+    let mut status = None;
+    until("the end of the program", || {
+        status = program.child.try_wait().unwrap();
+        status.is_some()
+    })
+    .await;
+    status.unwrap().code()
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_to_its_end_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    let worker = Worker::start().await;
+    write(&file, &[&worker]);
+    let mut program = Program::start(&file);
+    // Whoever opens it waits for a writer, as for a file system that does not answer.
+    std::fs::remove_file(&file).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&file)
+            .status()
+            .unwrap()
+            .success()
+    );
+    program.signal("HUP");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    program.ask("a").await;
+    program.signal("TERM");
+    assert_eq!(code(&mut program).await, Some(0));
 }
 
 #[test]
