@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use headwater_router::Router;
+use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
 use command::{Command, Files};
@@ -21,7 +22,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             say(&mut std::io::stderr(), format_args!("error: {error:#}"));
             ExitCode::from(2)
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> anyhow::Result<()> {
+fn run(command: Command) -> anyhow::Result<ExitCode> {
     // Lines that nobody reads are dropped, sooner than that a thread waits for their reader.
     let (lines, _written_at_the_end) = tracing_appender::non_blocking(std::io::stderr());
     tracing_subscriber::fmt()
@@ -53,7 +54,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             &mut std::io::stdout(),
             format_args!("{} is fine: {summary}", origin.name()),
         );
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "the limit of open files stays as it is");
@@ -79,14 +80,30 @@ fn run(command: Command) -> anyhow::Result<()> {
             router.local_addr()
         ),
     );
-    runtime.block_on(router.run(async move {
+    let (asked, stop) = oneshot::channel::<()>();
+    let until_impatient = async {
         signals.until_stop(&reader).await;
-        // What changes from now on changes nothing.
-        drop(reader);
+        // What changes in the file from now on changes nothing.
+        drop((asked, reader));
         tracing::info!("stopping: no new connections, streams may finish");
-    }))?;
-    Ok(())
+        signals.until_stop_again().await;
+    };
+    runtime.block_on(async {
+        tokio::select! {
+            ended = router.run(async { drop(stop.await) }) => {
+                ended?;
+                Ok(ExitCode::SUCCESS)
+            }
+            () = until_impatient => {
+                tracing::warn!("stopping at once, as asked again: streams are cut off");
+                Ok(ExitCode::from(CUT_OFF))
+            }
+        }
+    })
 }
+
+/// The router ended before its streams did, as its operator wanted.
+const CUT_OFF: u8 = 1;
 
 /// What is logged: `HEADWATER_LOG`, or what operators want to know.
 fn filter() -> anyhow::Result<EnvFilter> {

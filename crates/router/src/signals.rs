@@ -1,4 +1,5 @@
-//! SIGTERM and SIGINT stop the router gracefully; SIGHUP makes it read its file again.
+//! SIGTERM and SIGINT stop the router gracefully, a second one at once; SIGHUP makes it read its
+//! file again.
 
 use std::io;
 use std::sync::mpsc;
@@ -33,6 +34,14 @@ impl Signals {
                     let _asked = reader.send(());
                 }
             }
+        }
+    }
+
+    /// Completes when the process should not even wait for its streams.
+    pub(crate) async fn until_stop_again(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

@@ -267,6 +267,26 @@ async fn code(program: &mut Program) -> Option<i32> {
 }
 
 #[tokio::test]
+async fn who_asks_twice_is_not_made_to_wait_for_streams() {
+    let worker = Worker::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.yaml");
+    write(&file, &[&worker]);
+    worker.does(Act::Stream);
+    for (first, second) in [("TERM", "INT"), ("INT", "TERM"), ("TERM", "TERM")] {
+        let mut program = Program::start(&file);
+        let mut stream = Conn::to(program.address).await;
+        stream.send(&request(&[], "{}")).await.unwrap();
+        soon("a head", stream.response_head()).await.unwrap();
+        program.signal(first);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(program.child.try_wait().unwrap(), None, "{first}");
+        program.signal(second);
+        assert_eq!(code(&mut program).await, Some(1), "{first} {second}");
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_read_to_its_end_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("r.yaml");
