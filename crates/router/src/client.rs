@@ -69,7 +69,8 @@ const LEFT: PollFlags = PollFlags::RDHUP;
 #[cfg(not(target_os = "linux"))]
 const LEFT: PollFlags = PollFlags::HUP;
 
-/// How long a client that was refused may take to read why, in ticks.
+/// How long a client that was refused may take to read why, and one that is idle to hear that the
+/// router stops, in ticks.
 const LINGER_TICKS: u64 = 10;
 
 /// What such a client may still send, in bytes.
@@ -117,8 +118,18 @@ impl Client {
         }
     }
 
+    /// Whether nothing keeps it but that it has not said that it knows of the end, which HTTP/2
+    /// asks for: a client that has hung, or whose host has, never says it.
+    fn is_farewell(&self) -> bool {
+        self.finishing.get() && self.speaks.get() == Spoken::Http2
+    }
+
     /// Bytes came.
     fn heard(&self) {
+        if self.phase.get() == Phase::Idle && self.is_farewell() {
+            // It may still be reading its last answer.
+            self.enter(Phase::Idle);
+        }
         // In HTTP/2 a byte now and then would keep a connection without a request for ever.
         if self.phase.get() == Phase::Idle && self.speaks.get() == Spoken::Http1 {
             self.enter(Phase::Head);
@@ -133,6 +144,7 @@ impl Client {
         let too_slow = match self.phase.get() {
             Phase::Head if waited > patience.head_ticks => Phase::SlowHead,
             Phase::Idle if waited > patience.idle_ticks => Phase::SlowIdle,
+            Phase::Idle if self.is_farewell() && waited > LINGER_TICKS => Phase::SlowIdle,
             Phase::Busy if patience.stall_ticks.is_some_and(|most| blocked > most) => {
                 Phase::SlowReader
             }
@@ -153,6 +165,10 @@ impl Client {
     /// Asks the connection to end after the request that it is serving.
     pub(crate) fn finish(&self) {
         self.finishing.set(true);
+        if self.phase.get() == Phase::Idle {
+            // From now on it has the time that those have who are told to go.
+            self.enter(Phase::Idle);
+        }
         self.wake();
     }
 
@@ -518,5 +534,28 @@ mod tests {
         drop(turns.1);
         client.heard();
         assert_eq!(client.phase.get(), Phase::Idle);
+    }
+
+    #[test]
+    fn a_silent_client_without_a_request_is_not_waited_for_at_the_end() {
+        let tick = Rc::new(Cell::new(0));
+        let client = Client::new(Rc::clone(&tick), None);
+        client.speaks(Spoken::Http2);
+        let patience = Patience {
+            head_ticks: 20,
+            idle_ticks: 150,
+            stall_ticks: None,
+        };
+        let check = |at: u64, expected: Phase| {
+            tick.set(at);
+            client.judge(patience);
+            assert_eq!(client.phase.get(), expected, "tick {at}");
+        };
+        check(100, Phase::Idle);
+        client.finish();
+        check(105, Phase::Idle);
+        client.heard();
+        check(115, Phase::Idle);
+        check(116, Phase::SlowIdle);
     }
 }

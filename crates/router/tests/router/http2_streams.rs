@@ -165,3 +165,23 @@ async fn who_waits_for_100_is_told_to_send_without() {
     let (head, arrived) = worker.last();
     assert!(!head.contains("expect") && arrived == b"abc", "{head}");
 }
+
+#[tokio::test]
+async fn a_silent_client_without_a_stream_holds_up_no_end() {
+    let worker = Worker::start().await;
+    let mut router = Running::start(&[&worker], "drain_seconds: 60\n");
+    let mut silent = Conn::to(router.address).await;
+    // The preface and settings of HTTP/2, and never a word again.
+    silent
+        .send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .await
+        .unwrap();
+    silent.send_bytes(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await;
+    soon("settings", silent.some(9)).await.unwrap();
+    let mut polite = client(router.address).await;
+    let (answer, mut body) = begin(&mut polite, "/v1", &[]).await;
+    body.send_data("{}".into(), true).unwrap();
+    assert_eq!(soon("an answer", answer).await.unwrap().status(), 200);
+    router.stop();
+    router.ended().await;
+}
