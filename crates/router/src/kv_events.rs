@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_placement::Event;
-use tokio::time::{sleep, timeout};
+use headwater_signature::RouteTag;
+use tokio::time::{Instant, sleep, timeout};
 use zeromq::{DealerSocket, Socket, SocketRecv, SocketSend, SubSocket, ZmqMessage};
 
 use crate::endpoint::Endpoint;
@@ -20,6 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two attempts to reach an engine.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// After such a silence the connection is made anew: the other side may have gone without a word.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How often a silent connection is looked after.
+const LOOK: Duration = Duration::from_secs(2);
+
 /// More missed batches than this are not asked for: forgetting is cheaper.
 const MOST_REPEATED: u64 = 1_000;
 
@@ -30,6 +37,7 @@ pub(crate) async fn follow(shared: Arc<Shared>, endpoint: Arc<Endpoint>, rank: u
         endpoint,
         rank,
         next: None,
+        life: None,
         is_deaf: false,
     };
     loop {
@@ -50,6 +58,8 @@ struct Follower {
     rank: u16,
     /// The number of the next batch, once one has come.
     next: Option<u64>,
+    /// The worker's process at the latest batch, as far as its metrics and health told of it.
+    life: Option<RouteTag>,
     /// Whether it was said that nothing can be heard.
     is_deaf: bool,
 }
@@ -89,15 +99,36 @@ impl Follower {
         connected.map_err(io::Error::other)?;
         socket.subscribe("").await.map_err(io::Error::other)?;
         self.is_deaf = false;
+        let (life, mut heard) = (self.process(), Instant::now());
         loop {
-            // The socket connects again by itself when its engine goes and comes.
-            let message = socket.recv().await.map_err(io::Error::other)?;
+            let Ok(message) = timeout(LOOK, socket.recv()).await else {
+                // The socket connects again by itself, but up to half a minute late.
+                let is_stale = self.process() != life || heard.elapsed() >= SILENCE;
+                if is_stale {
+                    return Ok(());
+                }
+                continue;
+            };
+            heard = Instant::now();
+            let message = message.map_err(io::Error::other)?;
+            // A new form of theirs is said aloud, or the cache would go unheard of in silence.
             match numbered(&message) {
-                Some((number, batch)) => self.learn(number, &batch).await,
-                // A new form of theirs: said aloud, or the cache would go unheard of in silence.
+                Some((number, batch)) => {
+                    if batch.is_none() {
+                        self.shared.counters.kv_events.add("unreadable");
+                    }
+                    self.learn(number, &batch.unwrap_or_default()).await;
+                }
                 None => self.shared.counters.kv_events.add("unreadable"),
             }
         }
+    }
+
+    /// Which process the worker is, as its metrics and its health have told.
+    fn process(&self) -> Option<RouteTag> {
+        self.shared
+            .roster(self.endpoint.pool)
+            .process(&self.endpoint)
     }
 
     fn address(&self, port: u16) -> String {
@@ -114,6 +145,10 @@ impl Follower {
         match Step::of(self.next, number) {
             Step::Next => {}
             Step::Again => return,
+            // What it had before is forgotten already if its metrics told of the restart first.
+            Step::Restart if self.process() != self.life => {
+                self.shared.counters.kv_event_gaps.add("restart");
+            }
             Step::Restart => self.forget("restart"),
             Step::Gap(from) => match self.repeat(from, number).await {
                 Ok(batches) => {
@@ -124,6 +159,7 @@ impl Follower {
             },
         }
         self.next = number.checked_add(1);
+        self.life = self.process();
         self.apply(batch);
     }
 
@@ -165,13 +201,17 @@ impl Follower {
             let mut expected = from;
             while expected < until {
                 let message = socket.recv().await?;
-                // It ends with a number that no batch has, and an empty payload.
                 let Some((number, batch)) = numbered(&message) else {
                     break;
                 };
-                if number == expected {
-                    batches.push(batch);
-                    expected += 1;
+                match (number == expected, batch) {
+                    (true, batch) => {
+                        batches.push(batch.unwrap_or_default());
+                        expected += 1;
+                    }
+                    // It ends with a number that no batch has, and an empty payload.
+                    (false, None) => break,
+                    (false, Some(_)) => {}
                 }
             }
             Ok::<_, zeromq::ZmqError>((batches, expected))
@@ -186,15 +226,15 @@ impl Follower {
     }
 }
 
-/// The last two frames: a number of 8 bytes and a payload. A topic may stand before them, and
-/// in an answer an empty frame.
-fn numbered(message: &ZmqMessage) -> Option<(u64, Batch)> {
+/// The last two frames: a number of 8 bytes and a payload, if that can be read. A topic may stand
+/// before them, and in an answer an empty frame.
+fn numbered(message: &ZmqMessage) -> Option<(u64, Option<Batch>)> {
     let frames: Vec<&Bytes> = message.iter().collect();
     let [.., number, payload] = frames.as_slice() else {
         return None;
     };
     let number = <[u8; 8]>::try_from(number.as_ref()).ok()?;
-    Some((u64::from_be_bytes(number), Batch::parse(payload)?))
+    Some((u64::from_be_bytes(number), Batch::parse(payload)))
 }
 
 #[cfg(test)]
@@ -220,24 +260,24 @@ mod tests {
     fn a_message_ends_with_its_number_and_its_payload() {
         let payload = Bytes::from(crate::kv_batch::encode(Vec::new()));
         let number = Bytes::copy_from_slice(&7_u64.to_be_bytes());
-        let check = |frames: Vec<Bytes>, expected: Option<u64>| {
+        let check = |frames: Vec<Bytes>, expected: Option<(u64, bool)>| {
             let message = ZmqMessage::try_from(frames).unwrap();
-            let found = numbered(&message).map(|(number, _)| number);
+            let found = numbered(&message).map(|(number, batch)| (number, batch.is_some()));
             assert_eq!(found, expected, "{message:?}");
         };
         let topic = Bytes::from_static(b"kv-events");
         check(
             vec![topic.clone(), number.clone(), payload.clone()],
-            Some(7),
+            Some((7, true)),
         );
         let answer = vec![Bytes::new(), topic, number.clone(), payload.clone()];
-        check(answer, Some(7));
-        check(vec![number.clone(), payload.clone()], Some(7));
+        check(answer, Some((7, true)));
+        check(vec![number.clone(), payload.clone()], Some((7, true)));
         check(vec![payload.clone()], None);
         check(vec![payload, number.clone()], None);
         check(
             vec![Bytes::new(), Bytes::from_static(&[255; 8]), Bytes::new()],
-            None,
+            Some((u64::MAX, false)),
         );
     }
 }

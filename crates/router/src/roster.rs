@@ -244,6 +244,12 @@ impl Roster {
         }
     }
 
+    /// Which process a worker is, as far as is known.
+    #[cfg(feature = "kv-events")]
+    pub(crate) fn process(&self, endpoint: &Endpoint) -> Option<RouteTag> {
+        self.fleet.worker(endpoint.id).map(|view| view.route_tag)
+    }
+
     /// Learns from what an answer told; what it did not tell is as the last scrape had it.
     pub(crate) fn told_load(&mut self, at: At, endpoint: &Endpoint, load: Load) {
         let worker = endpoint.id;

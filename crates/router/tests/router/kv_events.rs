@@ -103,6 +103,19 @@ async fn an_engine_that_empties_its_cache_is_believed() {
     let line = "headwater_kv_events_total{kind=\"unreadable\"}";
     until_metric(&router, line, 1.0).await;
 
+    // One with a number that cannot be read is counted as well, and is no gap.
+    for (at, payload) in [(number + 4, b"?".to_vec()), (number + 5, b"?".to_vec())] {
+        let at = at.to_be_bytes().to_vec();
+        let frames: Vec<bytes::Bytes> = vec![at.into(), payload.into()];
+        engine
+            .send(ZmqMessage::try_from(frames).unwrap())
+            .await
+            .unwrap();
+    }
+    until_metric(&router, line, 3.0).await;
+    engine.send(message(number + 6, Vec::new())).await.unwrap();
+    assert_eq!(reason(&router).await, "resident");
+
     // It counts anew: another process.
     engine.send(message(0, Vec::new())).await.unwrap();
     let line = "headwater_kv_event_gaps_total{outcome=\"restart\"}";
