@@ -286,9 +286,15 @@ impl Settings {
     ///
     /// Where a mean number wait counts that, so that nobody hurries to a worker for which everybody
     /// else waits. With the mean alone a second copy of a prompt that many wait for would be the
-    /// dearer, the more wait, and would never be made.
+    /// dearer, the more wait, and would never be made. One of several routers knows too little of who
+    /// waits where for that (simulated: 1.67 times one router's times instead of 1.58 where nothing is
+    /// reported, 1.14 instead of 1.11 with echoes and load).
     pub(crate) fn factor(&self, miss: f64, mean_waiting: f64, waiting: f64) -> f64 {
-        miss + self.congestion_factor * mean_waiting.min(waiting)
+        let waiting = match self.routers {
+            1 => mean_waiting.min(waiting),
+            _ => mean_waiting,
+        };
+        miss + self.congestion_factor * waiting
     }
 
     /// Refuses a number outside its range, in the order of the fields.
@@ -447,6 +453,16 @@ mod tests {
             expected,
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_miss_counts_for_those_who_wait_for_it() {
+        let mut settings = Settings::default();
+        let found =
+            |s: &Settings| [(2.0, 0.0), (2.0, 5.0)].map(|(mean, there)| s.factor(3.0, mean, there));
+        assert_eq!(found(&settings), [3.0, 5.0]);
+        settings.routers = 2;
+        assert_eq!(found(&settings), [5.0, 5.0]);
     }
 
     #[test]
