@@ -314,10 +314,10 @@ impl Fleet {
         mean_waiting: f64,
     ) -> f64 {
         let request = held.asked.request();
-        let miss = self.miss_factor(&Sought::of(&request, &self.settings));
+        let miss = self.miss(&Sought::of(&request, &self.settings));
         let factor = |w: &Worker| {
             let waiting = f64::from(w.waiting(at));
-            self.settings.factor(miss, mean_waiting, waiting)
+            miss.factor(mean_waiting, waiting)
         };
         if held.asked.excluded.contains(&idle.id) {
             return f64::MIN;

@@ -180,6 +180,8 @@ mod crew;
 
 mod crowd;
 
+mod miss;
+
 mod memory;
 
 mod board;

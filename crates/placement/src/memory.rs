@@ -113,21 +113,16 @@ pub(crate) struct Stay {
     seen: u32,
 }
 
-/// What a wait for memory counts for beside one for prefill: whoever waits for it has everybody
-/// behind wait, too. Simulated: where many branch off one prompt and memory is scarce, 1 makes the
-/// mean 9 % longer and 2 makes it 1 % longer, while four overloaded workers with prompts of 91,000
-/// tokens take 1 to 1.6 times as long with 1 and 1.5 as without, and twice as long with 2.
-const FACTOR: f64 = 1.5;
-
 impl Stay {
     pub(crate) fn note(&mut self, ms: f64) {
         self.seen = (self.seen + 1).min(32);
         self.ms += (ms - self.ms) / f64::from(self.seen);
     }
 
-    /// What a wait costs until as much as fills the whole memory has gone.
+    /// What a wait costs until as much as fills the whole memory has gone. Not more than it takes:
+    /// half as much again drives long conversations from full workers to other full ones.
     pub(crate) fn price_ms(self) -> f64 {
-        FACTOR * self.ms
+        self.ms
     }
 }
 
@@ -208,8 +203,8 @@ mod tests {
         let mut stay = Stay::default();
         assert_eq!(stay.price_ms().to_bits(), 0.0_f64.to_bits());
         stay.note(500.0);
-        assert_eq!(stay.price_ms().to_bits(), (FACTOR * 500.0).to_bits());
+        assert_eq!(stay.price_ms().to_bits(), 500.0_f64.to_bits());
         (0..500).for_each(|_| stay.note(100.0));
-        assert!((stay.price_ms() - FACTOR * 100.0).abs() < 1.0);
+        assert!((stay.price_ms() - 100.0).abs() < 1.0);
     }
 }

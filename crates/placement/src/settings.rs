@@ -282,21 +282,6 @@ impl fmt::Display for SettingsError {
 impl Error for SettingsError {}
 
 impl Settings {
-    /// What counts for a millisecond of prefill at a worker where so many wait: they wait for it, too.
-    ///
-    /// Where a mean number wait counts that, so that nobody hurries to a worker for which everybody
-    /// else waits. With the mean alone a second copy of a prompt that many wait for would be the
-    /// dearer, the more wait, and would never be made. One of several routers knows too little of who
-    /// waits where for that (simulated: 1.67 times one router's times instead of 1.58 where nothing is
-    /// reported, 1.14 instead of 1.11 with echoes and load).
-    pub(crate) fn factor(&self, miss: f64, mean_waiting: f64, waiting: f64) -> f64 {
-        let waiting = match self.routers {
-            1 => mean_waiting.min(waiting),
-            _ => mean_waiting,
-        };
-        miss + self.congestion_factor * waiting
-    }
-
     /// Refuses a number outside its range, in the order of the fields.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let most = f64::MAX;
@@ -453,16 +438,6 @@ mod tests {
             expected,
             "{found:?}"
         );
-    }
-
-    #[test]
-    fn a_miss_counts_for_those_who_wait_for_it() {
-        let mut settings = Settings::default();
-        let found =
-            |s: &Settings| [(2.0, 0.0), (2.0, 5.0)].map(|(mean, there)| s.factor(3.0, mean, there));
-        assert_eq!(found(&settings), [3.0, 5.0]);
-        settings.routers = 2;
-        assert_eq!(found(&settings), [5.0, 5.0]);
     }
 
     #[test]

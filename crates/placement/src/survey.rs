@@ -10,6 +10,7 @@ use crate::event::WorkerState;
 use crate::fleet::Fleet;
 use crate::gauge::{Gauge, Live};
 use crate::id::{At, WorkerId};
+use crate::miss::{Miss, Of};
 use crate::name::Name;
 use crate::reason::NoWorker;
 use crate::rendezvous;
@@ -43,8 +44,8 @@ pub(crate) struct Survey<'w> {
     pub(crate) share: f64,
     /// Requests without a first byte for each worker.
     mean_waiting: f64,
-    /// What counts for a millisecond of prefill where nobody waits.
-    miss: f64,
+    /// What counts for a millisecond of prefill.
+    miss: Miss,
     /// How many must not get it because they are hot.
     pub(crate) barred: usize,
     /// The first of the cheapest that may get it.
@@ -99,7 +100,7 @@ impl<'w> Survey<'w> {
             key: sought.key.filter(|_| fleet.settings.policy.knows_keys()),
             share: 0.0,
             mean_waiting: 0.0,
-            miss: fleet.miss_factor(sought),
+            miss: fleet.miss(sought),
             barred: 0,
             cheapest: None,
             fullest: None,
@@ -212,10 +213,7 @@ impl<'w> Survey<'w> {
         let memory_ms = gauge.room.price_ms(self.fleet.stay.price_ms(), tokens);
         // In the order of operations of all those who hold nothing, to the last bit.
         let waiting = f64::from(gauge.live_then().waiting);
-        let factor = self
-            .fleet
-            .settings
-            .factor(self.miss, self.mean_waiting, waiting);
+        let factor = self.miss.factor(self.mean_waiting, waiting);
         live.queue_ms + (ahead_ms + (factor + gauge.evicts) * prefill_ms) + memory_ms
     }
 }
@@ -249,20 +247,21 @@ impl Fleet {
         Ok(())
     }
 
-    /// What counts for a millisecond of prefill, if nobody waits for it.
-    ///
-    /// What a new conversation shares with others is computed for those after it as well, so it
-    /// counts for little more than the time that it takes.
-    pub(crate) fn miss_factor(&self, sought: &Sought<'_>) -> f64 {
+    /// What a millisecond of prefill counts for, for this request.
+    pub(crate) fn miss(&self, sought: &Sought<'_>) -> Miss {
         // Beside other routers it may be known elsewhere.
         let may_be_new = self.settings.routers == 1 && sought.echo.is_none();
         let is_new = sought.conversation.is_some_and(|key| {
             let holders = self.residency.holders(Name::session(key));
             may_be_new && holders.is_empty()
         });
-        match is_new {
-            true => NEW_FACTOR.min(self.settings.miss_factor),
-            false => self.settings.miss_factor,
+        Miss {
+            of: match is_new {
+                true => Of::All,
+                false => Of::One,
+            },
+            alone: self.settings.miss_factor,
+            crowd: self.settings.congestion_factor,
         }
     }
 
@@ -381,7 +380,7 @@ impl Fleet {
         for (cost_ms, ((fixed_ms, token_ms), (pair_ms, (evicts, waiting)))) in
             survey.cost_ms.iter_mut().zip(prefill)
         {
-            let factor = self.settings.factor(miss, mean_waiting, *waiting);
+            let factor = miss.factor(mean_waiting, *waiting);
             let prefill_ms = fixed_ms + token_ms * tokens + pair_ms * tokens * (tokens / 2.0);
             *cost_ms += (factor + evicts) * prefill_ms;
         }
@@ -466,11 +465,6 @@ impl Fleet {
         (survey.cheapest, survey.fullest) = (cheapest, fullest.map(|(rank, _)| rank));
     }
 }
-
-/// See [`Fleet::miss_factor`]: a little more than the time, as whoever waits for a prompt that is on its
-/// way computes nothing. Simulated: with three system prompts of 16,000 to 26,000 tokens over 16 workers
-/// the mean is 0.93 of the best peer's with 1 and with 1.2, 1.03 with 1.5, and 3.5 with 3.
-const NEW_FACTOR: f64 = 1.2;
 
 #[inline]
 fn is_untried(worker: WorkerId, request: &Request<'_>) -> bool {
