@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes traces of kinds that no constant was chosen on: other_traces.py FOLDER [SEED].
+"""Writes traces of other kinds than the published ones: other_traces.py FOLDER [SEED].
 
 Each is 5,000 requests in Mooncake's form, blocks of 64 tokens, without think times of anybody real:
 bigsystem   three system prompts of 16,000 to 26,000 tokens, short questions on them
