@@ -30,7 +30,7 @@ impl Miss {
     ///
     /// A conversation counts the mean: moving is the dearer, the busier all are. With that alone a
     /// second copy of a prompt that many wait for would be the dearer, the more wait, and would never
-    /// be made (simulated: 35 s instead of 64 ms): there only those count who would wait for it.
+    /// be made (simulated: a mean of 35 s, where the best peer has 64 ms): there only those count who would wait for it.
     #[inline]
     pub(crate) fn factor(&self, mean_waiting: f64, waiting: f64) -> f64 {
         match self.of {
